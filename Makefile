@@ -1,0 +1,61 @@
+# What a contributor does, one target each. `make` alone lists them.
+# Every target makes the virtual environment it needs; nothing has to be installed by hand but Python and make.
+
+PYTHON ?= python3
+VENV := .venv
+PEERS := .venv-peers
+BIN := $(VENV)/bin
+ARGS ?=
+
+# Prefix of a command that starts Spark: finds Java (or installs it where that is possible) and points Spark at it.
+WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint fmt bench peers docs example clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed ## make .venv, install Lakescan and its tools, find Java
+	@scripts/ensure_java.sh >/dev/null
+
+demo: $(VENV)/.installed ## run three queries over the sample table and show what each one skipped
+	@$(WITH_JAVA) $(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed ## run the tests; ARGS="-k name" picks some
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+fmt: $(VENV)/.installed ## format the code and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some
+	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
+
+peers: $(PEERS)/.installed ## compare with Delta Spark, in an environment of its own
+	@$(WITH_JAVA) $(PEERS)/bin/python -m pytest tests/peers $(ARGS)
+
+docs: $(VENV)/.installed ## check the links and the Python examples in the documentation
+	@$(BIN)/python scripts/check_docs.py
+
+example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (changes committed files)
+	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py
+
+clean: ## remove everything that the targets made
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist benchmarks/.data
+	rm -rf spark-warehouse metastore_db derby.log
+	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is newer than pyproject.toml when the environment is up to date.
+$(VENV)/.installed: EXTRAS := dev
+$(PEERS)/.installed: EXTRAS := dev,peers
+$(VENV)/.installed $(PEERS)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Lakescan needs Python 3.10 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 10) else 0)'
+	@$(PYTHON) -m venv $(@D) || { echo "No virtual environment could be made. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@

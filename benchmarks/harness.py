@@ -1,0 +1,45 @@
+"""How every benchmark is timed: both sides in one process, warmed up, in turns, by the median.
+
+Taking turns (and changing who goes first) means that a slow moment of the machine hits both sides alike.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+WARM_UPS = 2
+RUNS = 7
+
+
+@dataclass(frozen=True)
+class Result:
+    """Seconds of both sides, and how many times the peer's time Lakescan may take."""
+
+    name: str
+    lakescan: float
+    peer: float
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        return self.lakescan / self.peer
+
+    @property
+    def within(self) -> bool:
+        return self.ratio <= self.bound
+
+
+def compare(name: str, lakescan: Callable[[], None], peer: Callable[[], None], bound: float) -> Result:
+    for _ in range(WARM_UPS):
+        lakescan()
+        peer()
+    ours: list[float] = []
+    theirs: list[float] = []
+    for run in range(RUNS):
+        turns = [(lakescan, ours), (peer, theirs)]
+        for job, seconds in turns if run % 2 == 0 else reversed(turns):
+            start = time.perf_counter()
+            job()
+            seconds.append(time.perf_counter() - start)
+    return Result(name, statistics.median(ours), statistics.median(theirs), bound)

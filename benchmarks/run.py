@@ -1,0 +1,41 @@
+"""Run the benchmarks and print one line each. With names, only those: `run.py scan_columns`.
+
+A benchmark is a module beside this one with `run(spark)` that gives its `Result`s. This never fails for being
+slow: it prints what was measured and whether that is within the bound.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+from harness import Result
+
+import lakescan
+
+HERE = Path(__file__).resolve().parent
+NOT_BENCHMARKS = {"run", "harness"}
+
+
+def line(result: Result) -> str:
+    verdict = "" if result.within else "  over the bound"
+    return (
+        f"{result.name:<40} {result.lakescan:>9.3f} s {result.peer:>9.3f} s "
+        f"{result.ratio:>7.2f} {result.bound:>7.2f}{verdict}"
+    )
+
+
+def main(wanted: list[str]) -> None:
+    known = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_BENCHMARKS)
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        sys.exit(f"No benchmark named {', '.join(unknown)}. There are: {', '.join(known)}.")
+    spark = lakescan.session()
+    print(f"{'benchmark':<40} {'lakescan':>11} {'peer':>11} {'ratio':>7} {'bound':>7}")
+    for name in wanted or known:
+        for result in importlib.import_module(name).run(spark):
+            print(line(result), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

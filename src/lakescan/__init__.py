@@ -1,0 +1,80 @@
+"""Lakescan: Delta Lake tables for PySpark through DataSource V2, from a plain `pip install`.
+
+`open` needs no Spark. `session`, `install`, `attach`, `read` and `report` are for a SparkSession; pyspark is
+imported when one of them is first used.
+"""
+
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from lakescan import errors
+from lakescan.errors import LakescanError
+from lakescan.formats import open_table as open
+from lakescan.predicate import col
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakescan.spark.report import Report
+
+__version__ = "0.1.0"
+__all__ = [
+    "LakescanError",
+    "attach",
+    "col",
+    "errors",
+    "install",
+    "open",
+    "read",
+    "report",
+    "session",
+]
+
+
+def session(**conf: Any) -> "SparkSession":
+    """A local SparkSession with Lakescan installed, quiet, its workers on this interpreter.
+
+    Settings are given by name, with underscores for dots: `session(spark_sql_shuffle_partitions=4)`; `master` and
+    `app_name` as they are. An active session is used as it is.
+    """
+    from lakescan.spark.session import make_session
+
+    return make_session(conf)
+
+
+def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
+    """Make ``delta.`/path` `` and `lake.<name>` work in a running session; twice is the same as once.
+
+    Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true.
+    """
+    from lakescan.spark.catalog import install_catalogs
+
+    install_catalogs(spark, claim_delta)
+    return spark
+
+
+def attach(spark: "SparkSession", name: str, path: str | os.PathLike[str]) -> None:
+    """Give the table at a path a name: `SELECT … FROM lake.<name>`. Installs Lakescan where it is not yet."""
+    from lakescan.spark.catalog import attach_table
+
+    attach_table(spark, name, path)
+
+
+def read(
+    spark: "SparkSession",
+    path: str | os.PathLike[str],
+    version: int | str | None = None,
+    timestamp: str | datetime | None = None,
+) -> "DataFrame":
+    """A DataFrame over one version of the table: the newest, or the one asked for. It stays at that version."""
+    from lakescan.spark.table import read_table
+
+    return read_table(spark, path, version, timestamp)
+
+
+def report(df: "DataFrame") -> "Report":
+    """What each scan of a query by Lakescan considered, skipped and reads."""
+    from lakescan.spark.report import report_of
+
+    return report_of(df)

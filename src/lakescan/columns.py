@@ -1,0 +1,21 @@
+"""Struct columns by exact name: Arrow's own lookups read a leading dot or bracket in a name as a path."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def member(struct: pa.Array | pa.ChunkedArray, *path: str) -> Any:
+    """The child (an array) at a path of names, null where any parent is null; None where there is no such child."""
+    for name in path:
+        at = struct.type.get_field_index(name) if pa.types.is_struct(struct.type) else -1
+        if at < 0:
+            return None
+        struct = pc.struct_field(struct, [at])
+    return struct
+
+
+def empty_structs(count: int) -> pa.StructArray:
+    """Rows of a struct without fields; no other constructor keeps their number."""
+    return pa.Array.from_buffers(pa.struct([]), count, [None])

@@ -1,0 +1,163 @@
+"""A checkpoint's files as Arrow: only the columns that are asked for are read, and statistics only when wanted.
+
+The adds of a checkpoint are already reconciled with each other: each file stands in it once. A V2 checkpoint
+spreads them over sidecars; each of those is a source like any other part.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakescan.columns import empty_structs, member
+from lakescan.delta.actions import DELETION_VECTOR, ActionSource, StatisticsRequest, adds_schema
+from lakescan.delta.commits import CommitText, file_actions
+from lakescan.delta.log_segment import Checkpoint
+from lakescan.delta.names import SIDECAR_FOLDER
+from lakescan.delta.statistics import parse_statistics, typed_statistics
+from lakescan.errors import CorruptLog, MissingCommit
+from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class CheckpointFile:
+    """One Parquet file of a checkpoint: the whole of it, a part, or a sidecar."""
+
+    storage: Storage
+    path: str
+    partition_names: tuple[str, ...] = ()
+
+    def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
+        """The few actions of one kind: protocol, metaData, sidecar."""
+        if name not in self._parquet.schema_arrow.names:
+            return
+        found = self._read(name)[name]
+        for action in found.filter(found.is_valid()).to_pylist():
+            yield {key: dict(value) if key == "configuration" and value else value for key, value in action.items()}
+
+    @cached_property
+    def adds(self) -> pa.Table:
+        schema = adds_schema(self.partition_names)
+        if "add" not in self._parquet.schema_arrow.names:
+            return schema.empty_table()
+        wanted = ["path", "size", "modificationTime", "partitionValues", "deletionVector"]
+        found = self._read(*[f"add.{name}" for name in wanted])["add"].combine_chunks()
+        rows = pa.array(np.flatnonzero(pc.is_valid(member(found, "path")).to_numpy(zero_copy_only=False)), pa.int64())
+        live = found.take(rows)
+        vector = member(live, "deletionVector")
+        return pa.table(
+            [
+                member(live, "path"),
+                member(live, "size"),
+                member(live, "modificationTime"),
+                self._partition_texts(member(live, "partitionValues"), len(live)),
+                pa.nulls(len(live), DELETION_VECTOR) if vector is None else _same_vector(vector),
+                rows,
+            ],
+            schema=schema,
+        )
+
+    def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+        add = self._parquet.schema_arrow.field("add").type
+        if add.get_field_index("stats_parsed") < 0:
+            return parse_statistics(self._texts(rows), wanted)
+        parsed = member(self._read(*_statistics_columns(wanted))["add"].combine_chunks().take(rows), "stats_parsed")
+        typed = typed_statistics(parsed, wanted)
+        if parsed.null_count and add.get_field_index("stats") >= 0:
+            return pc.if_else(parsed.is_valid(), typed, parse_statistics(self._texts(rows), wanted))
+        return typed
+
+    def _texts(self, rows: pa.Array) -> pa.Array:
+        found = member(self._read("add.stats")["add"].combine_chunks().take(rows), "stats")
+        return pa.nulls(len(rows), pa.string()) if found is None else found
+
+    def _partition_texts(self, values: pa.Array | None, count: int) -> pa.Array:
+        if values is None or not self.partition_names:
+            return empty_structs(count)
+        columns = [pc.map_lookup(values, pa.scalar(name), "first") for name in self.partition_names]
+        return pa.StructArray.from_arrays(columns, names=list(self.partition_names))
+
+    def _read(self, *columns: str) -> pa.Table:
+        with _named(self.storage, self.path):
+            return self._parquet.read(columns=list(columns))
+
+    @cached_property
+    def _parquet(self) -> pq.ParquetFile:
+        with _named(self.storage, self.path):
+            return pq.ParquetFile(self.storage.open(self.path), coerce_int96_timestamp_unit="us")
+
+
+def checkpoint_actions(storage: Storage, checkpoint: Checkpoint, name: str) -> Iterator[Mapping[str, Any]]:
+    """The few actions of one kind in the checkpoint's own files."""
+    for path in checkpoint.paths:
+        yield from _own_file(storage, path).actions(name)
+
+
+def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names: Sequence[str]) -> list[ActionSource]:
+    """Every file of the checkpoint that may hold adds, its sidecars included."""
+    names = tuple(partition_names)
+    sources: list[ActionSource] = []
+    for path in checkpoint.paths:
+        own = _own_file(storage, path, names)
+        sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
+    for action in checkpoint_actions(storage, checkpoint, "sidecar"):
+        path = unquote(str(action["path"]))
+        inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
+        sources.append(CheckpointFile(storage, inside, names))
+    return sources
+
+
+def _own_file(storage: Storage, path: str, names: tuple[str, ...] = ()) -> CheckpointFile | CommitText:
+    if not path.endswith(".json"):
+        return CheckpointFile(storage, path, names)
+    with _named(storage, path):
+        return CommitText(storage.full_path(path), storage.read(path))
+
+
+def _statistics_columns(wanted: StatisticsRequest) -> list[str]:
+    leaves = _leaf_paths(list(wanted.physical))
+    kinds = ("minValues", "maxValues", "nullCount")
+    return [
+        "add.stats_parsed.numRecords",
+        "add.stats_parsed.tightBounds",
+        *(f"add.stats_parsed.{kind}.{leaf}" for kind in kinds for leaf in leaves),
+    ]
+
+
+def _leaf_paths(fields: list[pa.Field]) -> list[str]:
+    paths = []
+    for field in fields:
+        below = _leaf_paths(list(field.type)) if pa.types.is_struct(field.type) else []
+        paths.extend([f"{field.name}.{leaf}" for leaf in below] or [field.name])
+    return paths
+
+
+def _same_vector(vector: pa.Array) -> pa.Array:
+    columns = [member(vector, field.name) for field in DELETION_VECTOR]
+    filled = [
+        pa.nulls(len(vector), field.type) if column is None else column.cast(field.type)
+        for column, field in zip(columns, DELETION_VECTOR, strict=True)
+    ]
+    return pa.StructArray.from_arrays(filled, fields=list(DELETION_VECTOR), mask=vector.is_null())
+
+
+class _named:
+    """Failures to read a checkpoint's file, as errors that say which one."""
+
+    def __init__(self, storage: Storage, path: str) -> None:
+        self.file = storage.full_path(path)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise MissingCommit(self.file, -1, "the checkpoint names it") from error
+        if isinstance(error, pa.ArrowException):
+            raise CorruptLog(self.file, str(error)) from error

@@ -1,0 +1,105 @@
+"""What a table asks of its readers, and what it says of itself: the protocol and metadata actions.
+
+A table is opened only when every feature that its protocol demands of a reader is one that Lakescan
+implements; any other is refused by name, before any data file is touched.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.delta import column_mapping
+from lakescan.errors import CorruptLog, UnsupportedFeature
+from lakescan.schema import arrow_schema
+
+SUPPORTED_FEATURES = frozenset(
+    {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+)
+_NO_COLUMNS = '{"type": "struct", "fields": []}'
+_NEWEST_READER = 3
+_FEATURES_NAMED_FROM = 3
+_MAPPING_FROM = 2
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The protocol action: what a reader must know to read this table."""
+
+    reader_version: int
+    writer_version: int
+    reader_features: frozenset[str]
+
+    @staticmethod
+    def of(action: Mapping[str, Any], file: str) -> "Protocol":
+        try:
+            return Protocol(
+                int(action["minReaderVersion"]),
+                int(action.get("minWriterVersion") or 0),
+                frozenset(action.get("readerFeatures") or ()),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptLog(file, f"its protocol action is malformed ({error!r})") from error
+
+    @property
+    def maps_columns(self) -> bool:
+        if self.reader_version >= _FEATURES_NAMED_FROM:
+            return "columnMapping" in self.reader_features
+        return self.reader_version >= _MAPPING_FROM
+
+    def refuse_unsupported(self, location: str) -> None:
+        if not 1 <= self.reader_version <= _NEWEST_READER:
+            raise UnsupportedFeature(location, f"version {self.reader_version} of Delta's reader protocol")
+        unknown = sorted(self.reader_features - SUPPORTED_FEATURES)
+        if unknown and self.reader_version >= _FEATURES_NAMED_FROM:
+            raise UnsupportedFeature(location, "the table feature " + ", ".join(unknown))
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The metadata action: the table's schema, partition columns and properties."""
+
+    table_id: str
+    schema_json: Mapping[str, Any]
+    partition_columns: tuple[str, ...]
+    properties: Mapping[str, str]
+    maps_columns: bool
+
+    @staticmethod
+    def of(action: Mapping[str, Any], protocol: Protocol, file: str) -> "Metadata":
+        provider = (action.get("format") or {}).get("provider") or "parquet"
+        if provider != "parquet":
+            raise UnsupportedFeature(file, f"data files in the format {provider}")
+        try:
+            return Metadata(
+                str(action.get("id") or ""),
+                # Delta reads a metaData action without a schema as a table without columns.
+                json.loads(action.get("schemaString") or _NO_COLUMNS),
+                tuple(action.get("partitionColumns") or ()),
+                dict(action.get("configuration") or {}),
+                protocol.maps_columns,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptLog(file, f"its metaData action is malformed ({error!r})") from error
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's schema, in the names that users see."""
+        return arrow_schema(dict(self.schema_json))
+
+    @cached_property
+    def source_schema(self) -> pa.Schema:
+        """The same fields in the same order, in the names and ids that files and statistics use."""
+        return arrow_schema(column_mapping.physical_names(self.schema_json, self._mapping_mode))
+
+    @cached_property
+    def spark_schema(self) -> str:
+        """The schema as Spark's JSON, without what only Delta understands."""
+        return json.dumps(column_mapping.without_delta_metadata(self.schema_json))
+
+    @property
+    def _mapping_mode(self) -> str:
+        return self.properties.get(column_mapping.MODE, "none").lower() if self.maps_columns else "none"

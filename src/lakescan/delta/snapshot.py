@@ -1,0 +1,109 @@
+"""One version of a Delta table, as the planner sees it.
+
+The version, its schema and its properties are known when the snapshot is made, because a table that cannot be
+read must be refused then. Files are read from the log when a scan asks, once, and kept as Arrow columns.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from threading import RLock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.delta.actions import StatisticsRequest
+from lakescan.delta.data_files import DeltaFiles
+from lakescan.delta.log_segment import LogSegment
+from lakescan.delta.names import LOG_FOLDER
+from lakescan.delta.partition_values import typed_partition
+from lakescan.delta.replay import Replay
+from lakescan.predicate import Column
+from lakescan.scan.builder import ScanBuilder
+from lakescan.schema import prune
+from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class DeltaSnapshot:
+    """A version of a table. Implements `scan.Snapshot`."""
+
+    storage: Storage
+    version: int
+    zone: str
+    _replay: Replay
+    _lock: RLock
+
+    format = "delta"
+
+    @staticmethod
+    def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
+        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment), RLock())
+        _ = snapshot.schema, snapshot.source_schema
+        return snapshot
+
+    @property
+    def segment(self) -> LogSegment:
+        return self._replay.segment
+
+    @property
+    def location(self) -> str:
+        return self.storage.location
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._replay.metadata.schema
+
+    @property
+    def source_schema(self) -> pa.Schema:
+        return self._replay.metadata.source_schema
+
+    @property
+    def spark_schema(self) -> str:
+        return self._replay.metadata.spark_schema
+
+    @cached_property
+    def partition_columns(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self._partition_fields)
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        return self._replay.metadata.properties
+
+    @property
+    def num_files(self) -> int:
+        return int(self.files().num_rows)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return int(pc.sum(self.files()["size"]).as_py() or 0)
+
+    @property
+    def data_files(self) -> DeltaFiles:
+        return DeltaFiles(self.storage)
+
+    def scan(self) -> ScanBuilder:
+        return ScanBuilder(self)
+
+    def files(self) -> pa.Table:
+        with self._lock:
+            return self._files
+
+    def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        names = {column.path for column in columns}
+        logical, physical = prune(self.schema, self.source_schema, names)
+        request = StatisticsRequest(logical, physical)
+        return self._replay.live_files.statistics(files["source"], files["row"], request)
+
+    @cached_property
+    def _files(self) -> pa.Table:
+        raw = self._replay.live_files.table.combine_chunks()
+        texts = raw["partition"].combine_chunks()
+        partition = typed_partition(texts, self._partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}")
+        return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
+
+    @cached_property
+    def _partition_fields(self) -> list[pa.Field]:
+        by_name = {field.name.lower(): field for field in self.schema}
+        exact = {field.name: field for field in self.schema}
+        return [exact.get(name) or by_name[name.lower()] for name in self._replay.metadata.partition_columns]

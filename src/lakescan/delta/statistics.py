@@ -1,0 +1,168 @@
+"""Delta's file statistics as typed Arrow structs whose bounds are always safe to skip by.
+
+Statistics come as JSON text or, in checkpoints, parsed. Either way a value that cannot be read is unknown
+(null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond;
+both are widened here, so that a minimum is never above, and a maximum never below, a value of the file.
+"""
+
+import io
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as paj
+
+from lakescan.columns import member
+from lakescan.delta.actions import StatisticsRequest
+from lakescan.scan.statistics import counts_of, statistics_type
+
+_CHUNK = 1024
+_PREFIX = 32
+_LAST_CHARACTER = "\U0010ffff"
+_MILLISECOND = pa.scalar(1000, pa.duration("us"))
+
+
+def parse_statistics(texts: pa.ChunkedArray | pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+    """JSON statistics of many files, as `statistics_type(wanted.logical)`."""
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    readable = _json_type(statistics_type(wanted.physical))
+    try:
+        parsed = _read_json(texts, readable)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # One odd value (a quoted NaN, a number too wide) must not cost the other files their statistics.
+        parts = [texts.slice(at, _CHUNK) for at in range(0, len(texts), _CHUNK)]
+        parsed = pa.concat_arrays([_read_patiently(part, readable) for part in parts])
+    return typed_statistics(parsed, wanted)
+
+
+def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
+    """Statistics in physical names and whatever types they came in, as safe bounds in the table's types."""
+    target = statistics_type(wanted.logical)
+    minimum = _as_bounds(member(found, "minValues"), wanted, _lower)
+    maximum = _as_bounds(member(found, "maxValues"), wanted, _upper)
+    nulls = _as_bounds(member(found, "nullCount"), _counts(wanted), _unchanged)
+    count = member(found, "numRecords")
+    tight = member(found, "tightBounds")
+    columns = [
+        _cast(count, pa.int64()) if count is not None else pa.nulls(len(found), pa.int64()),
+        _cast(tight, pa.bool_()) if tight is not None else pa.nulls(len(found), pa.bool_()),
+        minimum if minimum is not None else pa.nulls(len(found), target.field("minValues").type),
+        maximum if maximum is not None else pa.nulls(len(found), target.field("maxValues").type),
+        nulls if nulls is not None else pa.nulls(len(found), target.field("nullCount").type),
+    ]
+    return pa.StructArray.from_arrays(columns, fields=list(target))
+
+
+def _counts(wanted: StatisticsRequest) -> StatisticsRequest:
+    return StatisticsRequest(pa.schema(list(counts_of(wanted.logical))), pa.schema(list(counts_of(wanted.physical))))
+
+
+def _as_bounds(found: pa.Array | None, wanted: StatisticsRequest, widen: Any) -> pa.Array | None:
+    if found is None:
+        return None
+    return _convert(found, pa.struct(list(wanted.logical)), pa.struct(list(wanted.physical)), widen)
+
+
+def _convert(found: pa.Array | None, logical: pa.DataType, physical: pa.DataType, widen: Any) -> pa.Array:
+    """`found` in the logical type; children that are absent or of another shape become unknown."""
+    assert found is not None
+    if not pa.types.is_struct(logical):
+        return widen(_cast(found, logical))
+    if not pa.types.is_struct(found.type):
+        return pa.nulls(len(found), logical)
+    children = []
+    for field, twin in zip(logical, physical, strict=True):
+        child = member(found, twin.name)
+        children.append(
+            pa.nulls(len(found), field.type) if child is None else _convert(child, field.type, twin.type, widen)
+        )
+    if not children:
+        return pa.nulls(len(found), logical)
+    return pa.StructArray.from_arrays(children, fields=[field.with_nullable(True) for field in logical])
+
+
+def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
+    if values.type.equals(target):
+        return values
+    try:
+        return values.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(len(values), target)
+
+
+def _unchanged(values: pa.Array) -> pa.Array:
+    return values
+
+
+def _lower(values: pa.Array) -> pa.Array:
+    return pc.subtract(values, _MILLISECOND) if pa.types.is_timestamp(values.type) else values
+
+
+def _upper(values: pa.Array) -> pa.Array:
+    if pa.types.is_timestamp(values.type):
+        return pc.add(values, _MILLISECOND)
+    if not pa.types.is_string(values.type):
+        return values
+    # A cut maximum ends in a character that writers believed to be the last one; some characters come after it.
+    cut = pc.or_(pc.greater_equal(pc.utf8_length(values), _PREFIX), pc.ends_with(values, "\ufffd"))
+    prefix = pc.utf8_slice_codeunits(pc.utf8_rtrim(values, "\ufffd"), 0, _PREFIX)
+    return pc.if_else(cut, pc.binary_join_element_wise(prefix, _LAST_CHARACTER, ""), values)
+
+
+def _json_type(wanted: pa.DataType) -> pa.DataType:
+    """What Arrow's JSON reader can be asked for: it reads every type of ours but dates."""
+    if pa.types.is_struct(wanted):
+        return pa.struct([field.with_type(_json_type(field.type)) for field in wanted])
+    return pa.string() if pa.types.is_date(wanted) else wanted
+
+
+def _read_json(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
+    if len(texts) == 0:
+        return pa.array([], type=readable)
+    lines = pc.replace_substring_regex(pc.fill_null(texts, "{}"), r"[\r\n]", " ")
+    lines = pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "{}", lines).cast(pa.large_string())
+    offsets = pa.array([0, len(lines)], pa.int64())
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), "\n")[0].as_buffer()
+    longest = pc.max(pc.binary_length(lines)).as_py()
+    table = paj.read_json(
+        io.BytesIO(joined),
+        read_options=paj.ReadOptions(block_size=max(1 << 22, longest + 2)),
+        parse_options=paj.ParseOptions(explicit_schema=pa.schema(list(readable)), unexpected_field_behavior="ignore"),
+    )
+    if table.num_rows != len(texts):
+        raise pa.ArrowInvalid("several JSON documents in one statistics text")
+    return table.to_struct_array().combine_chunks()
+
+
+def _read_patiently(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
+    try:
+        return _read_json(texts, readable)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.array([_value(_document(text), readable) for text in texts.to_pylist()], type=readable)
+
+
+def _document(text: str | None) -> Any:
+    try:
+        return json.loads(text or "{}", parse_float=Decimal)
+    except ValueError:
+        return None
+
+
+def _value(found: Any, wanted: pa.DataType) -> Any:
+    """One JSON value as the wanted type, or None where it is not one."""
+    if found is None:
+        return None
+    if pa.types.is_struct(wanted):
+        return {f.name: _value(found.get(f.name), f.type) for f in wanted} if isinstance(found, dict) else None
+    try:
+        if pa.types.is_floating(wanted):
+            return float(found)
+        if pa.types.is_decimal(wanted):
+            found = Decimal(found)
+        if pa.types.is_timestamp(wanted):
+            return pa.array([found], pa.string()).cast(wanted)[0].as_py()
+        return pa.scalar(found, wanted).as_py()
+    except (ArithmeticError, TypeError, ValueError, pa.ArrowException):
+        return None

@@ -1,0 +1,92 @@
+"""Which version a table was at, at a moment.
+
+Delta's rule: the newest commit whose time is not after the moment. A commit's time is the one it wrote into
+itself where in-commit timestamps are on, and otherwise its file's modification time, made to rise with the
+version: a commit never looks older than the one before it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from lakescan.delta.commits import read_commits
+from lakescan.delta.log_segment import Commit, LogListing
+from lakescan.errors import InvalidVersion, VersionNotFound
+from lakescan.storage import Storage
+
+ENABLED = "delta.enableInCommitTimestamps"
+ENABLED_FROM = "delta.inCommitTimestampEnablementVersion"
+
+
+def parse_timestamp(found: str | datetime) -> int:
+    """Milliseconds since the epoch; a time without a zone is in UTC."""
+    try:
+        moment = found if isinstance(found, datetime) else datetime.fromisoformat(found.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.") from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties: dict[str, str]) -> int:
+    """The version in force at a moment; an error that names the range where there was none, or it is to come."""
+    commits = [commit for commit in listing.commits if commit.version >= listing.earliest]
+    inside = _first_with_own_time(commits, properties)
+    by_file, by_commit = commits[:inside], commits[inside:]
+    own_time = _own_time(storage)
+    version: int | None = None
+    if by_commit and own_time(by_commit[0]) <= moment_ms:
+        version = _newest_not_after(by_commit, moment_ms, own_time)
+    else:
+        version = _newest_by_file_time(by_file, moment_ms)
+    newest = own_time(commits[-1]) if by_commit else _monotonic(by_file)[-1] if by_file else 0
+    if version is None or moment_ms > newest:
+        when = datetime.fromtimestamp(moment_ms / 1000, timezone.utc).isoformat()
+        relation = "before its first" if version is None else "after its newest"
+        wanted = f"{when}, which is {relation} commit"
+        raise VersionNotFound(storage.location, wanted, listing.earliest, listing.latest)
+    return version
+
+
+def _first_with_own_time(commits: list[Commit], properties: dict[str, str]) -> int:
+    if properties.get(ENABLED, "false").lower() != "true":
+        return len(commits)
+    since = int(properties.get(ENABLED_FROM, "0"))
+    return next((at for at, commit in enumerate(commits) if commit.version >= since), len(commits))
+
+
+def _own_time(storage: Storage) -> Callable[[Commit], int]:
+    known: dict[int, int] = {}
+
+    def time(commit: Commit) -> int:
+        if commit.version not in known:
+            text = read_commits(storage, [commit], commit.version)[0]
+            info = next(text.actions("commitInfo"), {})
+            known[commit.version] = int(info.get("inCommitTimestamp") or commit.modified_ms)
+        return known[commit.version]
+
+    return time
+
+
+def _newest_not_after(commits: list[Commit], moment_ms: int, time: Callable[[Commit], int]) -> int:
+    low, high = 0, len(commits) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if time(commits[middle]) <= moment_ms:
+            low = middle
+        else:
+            high = middle - 1
+    return commits[low].version
+
+
+def _newest_by_file_time(commits: list[Commit], moment_ms: int) -> int | None:
+    times = _monotonic(commits)
+    reached = [commit.version for commit, time in zip(commits, times, strict=True) if time <= moment_ms]
+    return reached[-1] if reached else None
+
+
+def _monotonic(commits: list[Commit]) -> list[int]:
+    times: list[int] = []
+    for commit in commits:
+        times.append(max(commit.modified_ms, times[-1] + 1 if times else commit.modified_ms))
+    return times

@@ -1,0 +1,205 @@
+"""Every error a user of Lakescan can cause or meet, one class each.
+
+Each message says what is wrong, with which file or name, and what to do about it. `LakescanError` is the
+base of all of them; where Python has a class for the same thing (a missing file, a wrong value) the error is
+that too, so that ordinary `except` clauses work. `condition` is the name that Spark users see in brackets.
+"""
+
+import re
+
+
+class LakescanError(Exception):
+    """Base of every error that Lakescan raises on purpose."""
+
+    @property
+    def condition(self) -> str:
+        return "LAKESCAN_" + re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).upper()
+
+
+class TableNotFound(LakescanError, FileNotFoundError):
+    """The location holds no table of a format that Lakescan knows."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(
+            f"No table at {location}: the folder is missing or holds neither a Delta log (_delta_log) nor "
+            "another format that Lakescan reads. Check the path and that this process may read it."
+        )
+
+
+class UnsupportedLocation(LakescanError, ValueError):
+    """A path whose scheme Arrow has no file system for, or that is not well formed."""
+
+    def __init__(self, location: str, why: str) -> None:
+        super().__init__(
+            f"{location} cannot be opened: {why}. Lakescan reads local paths and the stores that pyarrow.fs knows: "
+            "s3, gs, abfs and hdfs."
+        )
+
+
+class StorageFailure(LakescanError, OSError):
+    """Storage answered with a failure: no permission, no network, a broken device."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} could not be read: {why}. Check the credentials and permissions, then try again.")
+
+
+class VersionNotFound(LakescanError, ValueError):
+    """A version or a time outside what the log can rebuild."""
+
+    def __init__(self, location: str, wanted: str, earliest: int, latest: int) -> None:
+        super().__init__(
+            f"{location} cannot be read at {wanted}: its log can rebuild versions {earliest} to {latest}. "
+            "Ask for one of these."
+        )
+
+
+class InvalidVersion(LakescanError, ValueError):
+    """Text that names no version or no time."""
+
+    def __init__(self, text: object, why: str) -> None:
+        super().__init__(f"{text!r} names no version of a table: {why}")
+
+
+class CorruptLog(LakescanError):
+    """A file of the table's log cannot be read as what it should be."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(
+            f"The log file {file} is corrupt: {why}. Nothing was read. Restore the file from a backup, or read "
+            "an older version with version=."
+        )
+
+
+class MissingCommit(LakescanError):
+    """The log has a gap: a commit that the version needs is not there."""
+
+    def __init__(self, file: str, version: int, why: str) -> None:
+        super().__init__(
+            f"Version {version} cannot be rebuilt: {file} is missing ({why}). Nothing was read. Restore the "
+            "file, or ask for a version that the log can still rebuild."
+        )
+
+
+class MissingDataFile(LakescanError, FileNotFoundError):
+    """The log names a data file that is not in storage."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(
+            f"The data file {file} is in the table's log but not in storage. It may have been removed by VACUUM "
+            "(then read a newer version) or by hand (then restore it). No partial answer is given."
+        )
+
+
+class CorruptDataFile(LakescanError):
+    """A data file is there but is not what the log says."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(
+            f"The data file {file} cannot be read: {why}. Restore the file from a backup, or read a version of "
+            "the table that does not use it."
+        )
+
+
+class CorruptDeletionVector(LakescanError):
+    """A deletion vector whose size, checksum or cardinality is not what the log says."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(
+            f"The deletion vector in {file} is corrupt: {why}. Deleted rows cannot be told from live ones, so "
+            "nothing is returned. Restore the file, or read a version that does not use it."
+        )
+
+
+class MissingDeletionVector(LakescanError, FileNotFoundError):
+    """The log names a deletion vector file that is not in storage."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(
+            f"The deletion vector file {file} is in the table's log but not in storage. Deleted rows cannot be "
+            "told from live ones, so nothing is returned. Restore the file, or read a version without it."
+        )
+
+
+class UnsupportedFeature(LakescanError):
+    """The table needs something of its reader that this release of Lakescan does not do."""
+
+    def __init__(self, location: str, feature: str, advice: str = "Read it with an engine that supports it.") -> None:
+        super().__init__(f"{location} needs {feature}, which Lakescan does not support. {advice}")
+
+
+class UnsupportedType(LakescanError):
+    """A column of a type that Lakescan cannot represent."""
+
+    def __init__(self, column: str, type_name: str) -> None:
+        super().__init__(
+            f"Column {column} has the type {type_name}, which Lakescan does not support. Nothing was read."
+        )
+
+
+class SchemaMismatch(LakescanError):
+    """A data file holds a column in a type that cannot become the table's type without loss."""
+
+    def __init__(self, file: str, column: str, found: str, wanted: str) -> None:
+        super().__init__(
+            f"In {file} the column {column} is {found} and the table says {wanted}; these values cannot be "
+            "converted without loss. The file was not written for this table's schema."
+        )
+
+
+class UnknownColumn(LakescanError, ValueError):
+    """A name that the table does not have."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"No column {name!r} in the table. It has: {', '.join(known)}.")
+
+
+class AmbiguousColumn(LakescanError, ValueError):
+    """A name that fits several columns which differ only in case."""
+
+    def __init__(self, name: str, candidates: list[str]) -> None:
+        super().__init__(f"{name!r} fits several columns: {', '.join(candidates)}. Write the exact case.")
+
+
+class InvalidFilter(LakescanError, ValueError):
+    """A filter that cannot be read, or that compares what cannot be compared."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"The filter {text!r} cannot be used: {why}")
+
+
+class InvalidLimit(LakescanError, ValueError):
+    """A negative limit."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(f"A limit of {rows} rows is not possible: give a number that is not negative.")
+
+
+class UnsupportedSpark(LakescanError):
+    """The session is of a kind, or Spark of a version, that the DataSource V2 face cannot work with."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+
+
+class ReadOnly(LakescanError):
+    """A statement that would change a table or a catalog."""
+
+    def __init__(self, catalog: str, statement: str) -> None:
+        super().__init__(
+            f"{statement} is not possible in the catalog {catalog}: Lakescan reads tables and never changes them. "
+            "Write with the engine that owns the table."
+        )
+
+
+class InternalError(LakescanError):
+    """A fault of Lakescan itself, met while Spark was asking it something."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"Lakescan failed in a way it should not have: {what}. Please report this as a bug.")
+
+
+class InvalidName(LakescanError, ValueError):
+    """A table name that cannot be used in the `lake` catalog."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name!r} cannot name a table: {why}")

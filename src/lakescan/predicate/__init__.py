@@ -1,0 +1,56 @@
+"""Filters: built in Python or parsed from SQL, bound to a schema, evaluated on rows, and judged on statistics.
+
+A predicate means exactly what it means in Spark SQL (ANSI mode, session time zone UTC), or it is refused with
+InvalidFilter; no step approximates.
+"""
+
+from lakescan.predicate.bind import bind
+from lakescan.predicate.build import col
+from lakescan.predicate.evaluate import evaluate
+from lakescan.predicate.skipping import Bounds, Statistics, may_match
+from lakescan.predicate.split import conjoin, conjuncts, push_not_inwards, split_by_columns
+from lakescan.predicate.sql import parse
+from lakescan.predicate.tree import (
+    FALSE,
+    TRUE,
+    And,
+    Column,
+    Comparison,
+    Constant,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    StartsWith,
+    columns_of,
+)
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "And",
+    "Bounds",
+    "Column",
+    "Comparison",
+    "Constant",
+    "In",
+    "IsNull",
+    "Literal",
+    "Not",
+    "Or",
+    "Predicate",
+    "StartsWith",
+    "Statistics",
+    "bind",
+    "col",
+    "columns_of",
+    "conjoin",
+    "conjuncts",
+    "evaluate",
+    "may_match",
+    "parse",
+    "push_not_inwards",
+    "split_by_columns",
+]

@@ -1,0 +1,92 @@
+"""Columns of a data file in the table's exact type and names, however the file was written.
+
+Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a
+narrower type is widened; nothing is ever cut: a value that does not fit is an error. Structs, lists and maps
+are rebuilt around their aligned children, sharing buffers.
+"""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.schema import FIELD_ID
+
+
+def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
+    """Where the file holds a field: by its id, or by its name, exactly or else in another case."""
+    found = list(fields)
+    wanted_id = (source.metadata or {}).get(FIELD_ID)
+    if wanted_id is not None:
+        ids = [(field.metadata or {}).get(FIELD_ID) for field in found]
+        return ids.index(wanted_id) if wanted_id in ids else None
+    names = [field.name for field in found]
+    if source.name in names:
+        return names.index(source.name)
+    folded = [name.lower() for name in names]
+    return folded.index(source.name.lower()) if source.name.lower() in folded else None
+
+
+def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+    """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
+    wanted = target.type
+    if not pa.types.is_nested(wanted):
+        return _align_value(array, wanted)
+    if array.type.equals(wanted):
+        return array
+    if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
+        return _align_struct(array, found, source, target)
+    if pa.types.is_map(wanted) and pa.types.is_map(array.type):
+        return _align_map(array, found, source, target)
+    if _is_list(wanted) and _is_list(array.type):
+        return _align_list(array, found, source, target)
+    raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
+
+
+def _align_struct(array: pa.StructArray, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+    children = []
+    for child_source, child_target in zip(source.type, target.type, strict=True):
+        at = find_field(child_source, found.type)
+        if at is None:
+            children.append(pa.nulls(len(array), child_target.type))
+        else:
+            children.append(align(array.field(at), found.type.field(at), child_source, child_target))
+    mask = array.is_null() if array.null_count else None
+    if not children:
+        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]])
+    return pa.StructArray.from_arrays(children, fields=list(target.type), mask=mask)
+
+
+def _align_list(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+    array = _from_zero(array)
+    items = align(array.values, found.type.value_field, source.type.value_field, target.type.value_field)
+    mask = array.is_null() if array.null_count else None
+    return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, type=target.type, mask=mask)
+
+
+def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+    array = _from_zero(array)
+    keys = align(array.keys, found.type.key_field, source.type.key_field, target.type.key_field)
+    items = align(array.items, found.type.item_field, source.type.item_field, target.type.item_field)
+    mask = array.is_null() if array.null_count else None
+    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target.type, mask=mask)
+
+
+def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if array.type.equals(wanted):
+        return array
+    if pa.types.is_null(wanted):
+        return pa.nulls(len(array))
+    if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        # Spark keeps microseconds and drops the rest; a checked cast would refuse instead.
+        array = pc.floor_temporal(array, unit="microsecond")
+    return array.cast(wanted)
+
+
+def _is_list(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_))
+
+
+def _from_zero(array: pa.Array) -> pa.Array:
+    """The same rows with offsets that count from zero: a slice's cannot be given a mask."""
+    return pa.concat_arrays([array]) if array.offset else array

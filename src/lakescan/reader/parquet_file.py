@@ -1,0 +1,146 @@
+"""One Parquet file seen as the table's columns: what to read of it, and rows in the table's schema out of it.
+
+Only the leaves that the plan needs are read. The file is read one row group at a time, in batches of a bounded
+number of bytes, so memory grows neither with the file nor with the width of its rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakescan.columns import empty_structs
+from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
+from lakescan.predicate import Column, Predicate, columns_of
+from lakescan.reader.align import align, find_field
+from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
+from lakescan.storage import Storage
+
+_BATCH_BYTES = 8 << 20
+_MOST_ROWS = 1 << 16
+_FEWEST_ROWS = 256
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """An open data file and the table's columns to read from it: `schema`, named `source` in the file."""
+
+    name: str
+    file: pq.ParquetFile
+    schema: pa.Schema
+    source: pa.Schema
+
+    @staticmethod
+    def open(storage: Storage, path: str, schema: pa.Schema, source: pa.Schema) -> "ParquetRows":
+        name = storage.full_path(path)
+        try:
+            file = pq.ParquetFile(storage.open(path), coerce_int96_timestamp_unit="us")
+        except FileNotFoundError as error:
+            raise MissingDataFile(name) from error
+        except pa.ArrowException as error:
+            raise CorruptDataFile(name, str(error)) from error
+        return ParquetRows(name, file, schema, source)
+
+    def groups(self, start: int, length: int, skip: Predicate) -> list[RowGroup]:
+        return row_groups(self.file.metadata, start, length, skip, self._leaves(skip))
+
+    def batches(self, group: RowGroup) -> Iterator[pa.RecordBatch]:
+        """The rows of a row group, all of them, in order."""
+        if not self._columns:
+            for start in range(0, group.num_rows, _MOST_ROWS):
+                yield self._aligned(empty_structs(min(_MOST_ROWS, group.num_rows - start)))
+            return
+        try:
+            rows = self._rows_in_a_batch(group)
+            for batch in self.file.iter_batches(
+                rows, row_groups=[group.index], columns=self._columns, use_threads=False
+            ):
+                yield self._aligned(batch.to_struct_array())
+        except (pa.ArrowException, OSError) as error:
+            raise CorruptDataFile(self.name, str(error)) from error
+
+    @cached_property
+    def _places(self) -> list[int | None]:
+        """For each column of the schema, which top-level column of the file holds it."""
+        return [find_field(source, self.file.schema_arrow) for source in self.source]
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        """Dotted names of the file's leaves to read."""
+        found: list[str] = []
+        for at, source in zip(self._places, self.source, strict=True):
+            if at is not None:
+                field = self.file.schema_arrow.field(at)
+                found.extend(_leaf_names(field, source, field.name))
+        return found
+
+    def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
+        columns = []
+        for at, source, target in zip(self._places, self.source, self.schema, strict=True):
+            field = None if at is None else self.file.schema_arrow.field(at)
+            index = -1 if field is None else read.type.get_field_index(field.name)
+            if index < 0:
+                columns.append(pa.nulls(len(read), target.type))
+                continue
+            try:
+                columns.append(align(read.field(index), read.type.field(index), source, target))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise SchemaMismatch(
+                    self.name, target.name, str(read.type.field(index).type), str(target.type)
+                ) from error
+        if not columns:
+            return pa.RecordBatch.from_struct_array(empty_structs(len(read)))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _rows_in_a_batch(self, group: RowGroup) -> int:
+        metadata = self.file.metadata.row_group(group.index)
+        prefixes = tuple(self._columns)
+        read = sum(
+            column.total_uncompressed_size
+            for column in (metadata.column(at) for at in range(metadata.num_columns))
+            if column.path_in_schema.startswith(prefixes)
+        )
+        width = max(1, int(read) // max(1, group.num_rows))
+        return max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // width))
+
+    def _leaves(self, predicate: Predicate) -> dict[Column, LeafColumn]:
+        """Where the predicate's columns are among the file's leaves; only those reached through structs alone."""
+        by_path = {self.file.schema.column(at).path: at for at in range(len(self.file.schema))}
+        found = {}
+        for column in columns_of(predicate):
+            path, type_ = self._file_path(column)
+            if path in by_path and self.file.schema.column(by_path[path]).max_repetition_level == 0:
+                found[column] = LeafColumn(by_path[path], type_)
+        return found
+
+    def _file_path(self, column: Column) -> tuple[str, pa.DataType]:
+        fields, sources, targets = list(self.file.schema_arrow), list(self.source), list(self.schema)
+        names: list[str] = []
+        for part in column.path:
+            at = next((i for i, target in enumerate(targets) if target.name == part), None)
+            place = None if at is None else find_field(sources[at], fields)
+            if at is None or place is None:
+                return "", pa.null()
+            names.append(fields[place].name)
+            target, source, field = targets[at], sources[at], fields[place]
+            inside = pa.types.is_struct(target.type) and pa.types.is_struct(field.type)
+            targets, sources, fields = (
+                (list(target.type), list(source.type), list(field.type)) if inside else ([], [], [])
+            )
+        return ".".join(names), target.type
+
+
+def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:
+    """The parts of a file's column that `source` asks for; all of it where it is not a struct."""
+    if not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
+        return [path]
+    found: list[str] = []
+    for child in source.type:
+        at = find_field(child, field.type)
+        if at is not None:
+            inner = field.type.field(at)
+            found.extend(_leaf_names(inner, child, f"{path}.{inner.name}"))
+    # A struct none of whose wanted fields are in the file still says which rows are null.
+    return found or [path]

@@ -1,0 +1,105 @@
+"""Which row groups of a Parquet file a task reads, and where in the file their rows are.
+
+A row group belongs to the piece of the file that its middle byte is in, so that pieces planned without opening
+the file share it out without gap or overlap. A row group is skipped only when its statistics prove that no row
+of it matches; the positions of the others never change by that.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, may_match
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A row group and the position of its first row in the file."""
+
+    index: int
+    first_row: int
+    num_rows: int
+
+
+@dataclass(frozen=True)
+class LeafColumn:
+    """Where a column of the table is in a file: one leaf, of this type in the table."""
+
+    index: int
+    type: pa.DataType
+
+
+def row_groups(
+    metadata: pq.FileMetaData, start: int, length: int, skip: Predicate, leaves: dict[Column, LeafColumn]
+) -> list[RowGroup]:
+    """The row groups of a piece that may hold a row for which `skip` is true."""
+    groups, first_row = [], 0
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        if start <= _middle(group) < start + length:
+            groups.append(RowGroup(index, first_row, group.num_rows))
+        first_row += group.num_rows
+    if skip == TRUE or not groups or not columns_of(skip) & leaves.keys():
+        return groups
+    keep = may_match(skip, _GroupStatistics(metadata, groups, leaves))
+    return [group for group, kept in zip(groups, keep.to_pylist(), strict=True) if kept]
+
+
+def _middle(group: pq.RowGroupMetaData) -> int:
+    if group.num_columns == 0:
+        return 0
+    first = group.column(0)
+    begin = first.data_page_offset
+    if first.has_dictionary_page and first.dictionary_page_offset:
+        begin = min(begin, first.dictionary_page_offset)
+    size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+    return int(begin + size // 2)
+
+
+@dataclass(frozen=True)
+class _GroupStatistics:
+    """Row groups' Parquet statistics as `predicate.Statistics`."""
+
+    metadata: pq.FileMetaData
+    groups: list[RowGroup]
+    leaves: dict[Column, LeafColumn]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def bounds(self, column: Column) -> Bounds | None:
+        leaf = self.leaves.get(column)
+        if leaf is None:
+            return None
+        found = [self.metadata.row_group(group.index).column(leaf.index).statistics for group in self.groups]
+        nulls = [None if stats is None or not stats.has_null_count else stats.null_count for stats in found]
+        return Bounds(
+            minimum=_typed([_bound(stats, "min") for stats in found], leaf.type),
+            maximum=_typed([_bound(stats, "max") for stats in found], leaf.type),
+            null_count=pa.array(nulls, pa.int64()),
+            row_count=pa.array([group.num_rows for group in self.groups], pa.int64()),
+        )
+
+
+def _bound(statistics: pq.Statistics | None, which: str) -> Any:
+    if statistics is None or not statistics.has_min_max or statistics.physical_type == "INT96":
+        return None
+    try:
+        return getattr(statistics, which)
+    except (OverflowError, ValueError):
+        # A date or time beyond what Python can hold is a bound that cannot be used.
+        return None
+
+
+def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
+    try:
+        found = pa.array(values)
+        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(found.type) and found.type.unit == "ns":
+            found = pc.floor_temporal(found, unit="microsecond")
+        return found.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        # A bound that is no value of the column's type says nothing about it.
+        return pa.nulls(len(values), wanted)

@@ -1,0 +1,59 @@
+"""How a scan is asked for: filter, select, limit, then build.
+
+A builder never changes: each call gives a new one. Names and filters are checked against the table's schema
+in the call that gives them, so a mistake is told where it was made.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lakescan.errors import InvalidLimit
+from lakescan.predicate import TRUE, Column, Predicate, bind, conjoin, parse
+from lakescan.predicate.bind import resolve
+from lakescan.scan.scan import Scan
+
+if TYPE_CHECKING:
+    from lakescan.scan.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class ScanBuilder:
+    """What is wanted of a snapshot so far."""
+
+    snapshot: "Snapshot"
+    predicate: Predicate = TRUE
+    hint: Predicate = TRUE
+    output: pa.Schema | None = None
+    row_limit: int | None = None
+
+    def filter(self, predicate: Predicate | str) -> "ScanBuilder":
+        """Only rows for which this is true; called twice, for which both are."""
+        return replace(self, predicate=conjoin([self.predicate, self._bound(predicate)]))
+
+    def skip_unless(self, predicate: Predicate | str) -> "ScanBuilder":
+        """Files and row groups without a row for which this is true may be left out; rows are not filtered."""
+        return replace(self, hint=conjoin([self.hint, self._bound(predicate)]))
+
+    def select(self, *columns: str) -> "ScanBuilder":
+        """Only these columns, in this order."""
+        schema = self.snapshot.schema
+        return self.project(pa.schema([schema.field(resolve(Column((name,)), schema)[0].path[0]) for name in columns]))
+
+    def project(self, output: pa.Schema) -> "ScanBuilder":
+        """Only these columns, and of structs only these fields; a part of the table's schema."""
+        return replace(self, output=output)
+
+    def limit(self, rows: int) -> "ScanBuilder":
+        """At most this many rows, whichever come first."""
+        if rows < 0:
+            raise InvalidLimit(rows)
+        return replace(self, row_limit=rows)
+
+    def build(self) -> Scan:
+        output = self.snapshot.schema if self.output is None else self.output
+        return Scan(self.snapshot, self.predicate, self.hint, output, self.row_limit)
+
+    def _bound(self, predicate: Predicate | str) -> Predicate:
+        return bind(parse(predicate) if isinstance(predicate, str) else predicate, self.snapshot.schema)

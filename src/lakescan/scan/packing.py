@@ -1,0 +1,42 @@
+"""Files packed into tasks of about equal size: small files share one, a large file is cut into pieces.
+
+Every byte of every file is in exactly one task. A piece is a range of bytes; the reader gives each row group to
+the piece that holds its middle, so nothing has to be opened to plan.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from lakescan.reader.plan import ReadTask
+
+TARGET_BYTES = 128 << 20
+# What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
+OPEN_BYTES = 4 << 20
+
+
+def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
+    """Tasks of at most about `target` bytes, smaller ones where that keeps `parallelism` workers busy."""
+    if not files.num_rows:
+        return []
+    sizes = files["size"].to_numpy()
+    total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
+    target = max(OPEN_BYTES, min(target, -(-total // max(1, parallelism))))
+    counts = np.maximum(1, -(-sizes // target))
+    owner = np.repeat(np.arange(len(sizes)), counts)
+    part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    start = part * target
+    # The last piece is open-ended: the log's size of a file is only what its writer said.
+    length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, target)
+    weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
+    task = (np.cumsum(weight) - weight) // (target + OPEN_BYTES)
+    pieces = (
+        files.select(["path", "partition", "deletion_vector"])
+        .take(pa.array(owner))
+        .append_column("start", pa.array(start))
+        .append_column("length", pa.array(length))
+        .combine_chunks()
+    )
+    edges = np.flatnonzero(np.diff(task, prepend=-1))
+    return [
+        ReadTask(pieces.slice(begin, end - begin)) for begin, end in zip(edges, [*edges[1:], len(task)], strict=True)
+    ]

@@ -1,0 +1,107 @@
+"""From a snapshot's files to the files a scan reads: prune by partition, by statistics, by deletion, by limit.
+
+A step only ever drops files that cannot change the answer. All of it is columns: no file becomes a Python
+object here, so a million files are planned about as fast as their statistics can be read.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.columns import member
+from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
+from lakescan.scan.report import Step
+from lakescan.scan.snapshot import Snapshot
+from lakescan.scan.statistics import FileStatistics, has_bounds
+from lakescan.schema import field_at
+
+
+@dataclass(frozen=True)
+class PlannedFiles:
+    """The files to read, and how they were arrived at."""
+
+    files: pa.Table
+    steps: tuple[Step, ...]
+    planning_ms: float
+
+
+def plan_files(snapshot: Snapshot, predicate: Predicate, limit: int | None) -> PlannedFiles:
+    """The files that may hold a row for which `predicate` is true, at least `limit` such rows where one is given.
+
+    A limit may be given only where every row of a file that passes the predicate's partition part is wanted.
+    """
+    began = time.perf_counter()
+    files = snapshot.files()
+    steps = [_step("table", files)]
+    by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
+    if by_partition != TRUE:
+        files = _matching_partitions(files, by_partition)
+        steps.append(_step("partitions", files))
+    if by_data != TRUE and files.num_rows:
+        files = files.filter(may_match(by_data, _statistics(snapshot, files, by_data)))
+        steps.append(_step("statistics", files))
+    deleted = _with_every_row_deleted(snapshot, files)
+    if deleted is not None:
+        files = files.filter(pc.invert(deleted))
+        steps.append(_step("deletion vectors", files))
+    if limit is not None and files.num_rows:
+        files = _enough_for(limit, snapshot, files)
+        steps.append(_step("limit", files))
+    return PlannedFiles(files, tuple(steps), (time.perf_counter() - began) * 1000)
+
+
+def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
+    """Rows of each file that are not deleted; null where the file's statistics give no count."""
+    counts = member(snapshot.statistics(files, ()), "numRecords")
+    return pc.subtract(counts, deleted_rows(files))
+
+
+def deleted_rows(files: pa.Table) -> pa.Array:
+    """Rows of each file that its deletion vector drops."""
+    return pc.fill_null(member(files["deletion_vector"].combine_chunks(), "cardinality"), 0)
+
+
+def _step(name: str, files: pa.Table) -> Step:
+    return Step(name, files.num_rows, pc.sum(files["size"]).as_py() or 0)
+
+
+def _matching_partitions(files: pa.Table, predicate: Predicate) -> pa.Table:
+    partition = files["partition"].combine_chunks()
+    values = pa.Table.from_batches([pa.RecordBatch.from_struct_array(partition)])
+    return files.filter(evaluate(predicate, values), null_selection_behavior="drop")
+
+
+def _statistics(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> FileStatistics:
+    wanted = [
+        column
+        for column in columns_of(predicate)
+        if column.path[0] not in snapshot.partition_columns and _has_statistics(snapshot.schema, column)
+    ]
+    return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
+
+
+def _has_statistics(schema: pa.Schema, column: Column) -> bool:
+    field = field_at(schema, column.path)
+    return field is not None and has_bounds(field.type)
+
+
+def _with_every_row_deleted(snapshot: Snapshot, files: pa.Table) -> pa.Array | None:
+    """Which files have no live row left, or None where none can be without."""
+    marked = deleted_rows(files).to_numpy() > 0
+    if not marked.any():
+        return None
+    rows = np.flatnonzero(marked)
+    live = live_rows(snapshot, files.take(pa.array(rows)))
+    gone = np.zeros(files.num_rows, np.bool_)
+    gone[rows] = pc.fill_null(pc.less_equal(live, 0), False).to_numpy(zero_copy_only=False)
+    return pa.array(gone)
+
+
+def _enough_for(limit: int, snapshot: Snapshot, files: pa.Table) -> pa.Table:
+    """The first files whose known live rows reach the limit; a file without a count fills nothing."""
+    known = pc.fill_null(live_rows(snapshot, files), 0).to_numpy(zero_copy_only=False)
+    enough = int(np.searchsorted(np.cumsum(known), limit)) + 1 if limit else 0
+    return files.slice(0, enough)

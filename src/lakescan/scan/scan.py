@@ -1,0 +1,161 @@
+"""A scan: which rows of a snapshot are wanted, planned when first asked and then fixed.
+
+The files, the tasks and the report all speak of the same plan. Two scans with the same `token` read the same
+rows of the same version, so one can stand for the other.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from threading import RLock
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, split_by_columns
+from lakescan.reader.plan import ReadPlan, ReadTask
+from lakescan.reader.read import read_task
+from lakescan.scan.packing import pack
+from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
+from lakescan.scan.report import ScanReport
+from lakescan.schema import field_at, twin_of
+
+if TYPE_CHECKING:
+    from lakescan.scan.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Made by `ScanBuilder.build`."""
+
+    snapshot: "Snapshot"
+    predicate: Predicate
+    hint: Predicate
+    output: pa.Schema
+    row_limit: int | None
+    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows it gives."""
+        return self.output
+
+    @property
+    def token(self) -> str:
+        """Everything that decides the rows, as text."""
+        return (
+            f"{self.snapshot.format} {self.snapshot.location}@{self.snapshot.version} "
+            f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
+            f"filter={self.predicate} skip={self.hint} limit={self.row_limit}"
+        )
+
+    @property
+    def planned(self) -> PlannedFiles:
+        with self._lock:
+            return self._planned
+
+    def files(self) -> pa.Table:
+        """The files that survive: full path, size, partition values, deletion vector, live rows where known."""
+        files = self.planned.files
+        data = self.snapshot.data_files
+        paths = [data.storage.full_path(data.path({"path": path})) for path in files["path"].to_pylist()]
+        shown = files.select(["size", "modification_time", "partition", "deletion_vector"])
+        return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
+
+    def tasks(self, parallelism: int = 1) -> list[ReadTask]:
+        return pack(self.planned.files, parallelism)
+
+    @cached_property
+    def read_plan(self) -> ReadPlan:
+        """What every task is read with."""
+        _, residual = split_by_columns(self.predicate, self.snapshot.partition_columns)
+        schema = self._with_filter_columns(residual)
+        return ReadPlan(
+            files=self.snapshot.data_files,
+            output=self.output,
+            schema=schema,
+            source=twin_of(schema, self.snapshot.schema, self.snapshot.source_schema),
+            partition_columns=frozenset(self.snapshot.partition_columns),
+            filter=residual,
+            skip=split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1],
+            limit=self.row_limit,
+        )
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch; several files are read at once unless a limit makes that a waste."""
+        left = self.row_limit
+        for batch in self._batches():
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            yield batch
+            if left == 0:
+                return
+
+    def to_arrow(self) -> pa.Table:
+        """The rows."""
+        batches = list(self.to_batches())
+        if batches or self.output.names:
+            return pa.Table.from_batches(batches, schema=self.output)
+        return pa.table({})
+
+    def report(self) -> ScanReport:
+        """What was considered, skipped and why."""
+        planned = self.planned
+        return ScanReport(
+            table=self.snapshot.location,
+            version=self.snapshot.version,
+            filter=str(conjoin([self.predicate, self.hint])),
+            columns=tuple(self.output.names),
+            steps=planned.steps,
+            rows_deleted=pc.sum(deleted_rows(planned.files)).as_py() or 0,
+            planning_ms=planned.planning_ms,
+        )
+
+    def estimated_rows(self) -> int | None:
+        """Live rows of the files that are read, before any filter; None where a file does not say."""
+        rows = self._live_rows
+        return None if rows.null_count else int(pc.sum(rows).as_py() or 0)
+
+    @cached_property
+    def _planned(self) -> PlannedFiles:
+        _, residual = split_by_columns(conjoin([self.predicate, self.hint]), self.snapshot.partition_columns)
+        limit = self.row_limit if residual == TRUE else None
+        return plan_files(self.snapshot, conjoin([self.predicate, self.hint]), limit)
+
+    def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
+        """The output and what the filter needs besides: further columns, and structs whole where a field is missing."""
+        lacking = {column.path[0] for column in columns_of(residual) if field_at(self.output, column.path) is None}
+        table = self.snapshot.schema
+        given = [table.field(field.name) if field.name in lacking else field for field in self.output]
+        return pa.schema(given + [table.field(name) for name in sorted(lacking - set(self.output.names))])
+
+    @cached_property
+    def _live_rows(self) -> pa.Array:
+        return live_rows(self.snapshot, self.planned.files)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        workers = os.cpu_count() or 1
+        tasks = self.tasks(workers)
+        if self.row_limit is not None or len(tasks) < 2:
+            for task in tasks:
+                yield from read_task(self.read_plan, task)
+            return
+        read = partial(_read_all, self.read_plan)
+        with ThreadPoolExecutor(workers) as pool:
+            waiting: deque[Future[list[pa.RecordBatch]]] = deque()
+            for task in tasks:
+                waiting.append(pool.submit(read, task))
+                # No more results than workers: whoever takes the batches sets the pace.
+                if len(waiting) > workers:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+
+
+def _read_all(plan: ReadPlan, task: ReadTask) -> list[pa.RecordBatch]:
+    return list(read_task(plan, task))

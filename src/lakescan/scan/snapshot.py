@@ -1,0 +1,77 @@
+"""What a table format gives the planner: `Table` and `Snapshot`. A format is added by implementing these.
+
+A snapshot's files are one Arrow table from the log to the tasks, a row a file. Columns that every format gives:
+`path`, `size` (bytes), `modification_time` (ms), `partition` (a struct of typed values) and `deletion_vector`
+(a struct with at least `cardinality`, null where no row is deleted). A format may add columns of its own.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from lakescan.predicate import Column
+from lakescan.reader.plan import DataFiles
+
+if TYPE_CHECKING:
+    from lakescan.scan.builder import ScanBuilder
+
+
+class Snapshot(Protocol):
+    """One version of a table."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def location(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns, in the names that queries use."""
+
+    @property
+    def source_schema(self) -> pa.Schema:
+        """The same fields in the same order, as data files name them; an id in its metadata is matched by id."""
+
+    @property
+    def spark_schema(self) -> str:
+        """The same columns as Spark's JSON, with what Arrow has no place for."""
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def properties(self) -> Mapping[str, str]: ...
+
+    @property
+    def num_files(self) -> int: ...
+
+    @property
+    def size_in_bytes(self) -> int: ...
+
+    @property
+    def data_files(self) -> DataFiles:
+        """What executors need to open a file of this table."""
+
+    def files(self) -> pa.Table:
+        """Every live file."""
+
+    def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
+
+    def scan(self) -> "ScanBuilder": ...
+
+
+class Table(Protocol):
+    """A table at a location."""
+
+    @property
+    def location(self) -> str: ...
+
+    def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> Snapshot:
+        """The newest version, or the one asked for."""

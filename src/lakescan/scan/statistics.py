@@ -1,0 +1,84 @@
+"""Statistics of data files in one shape for every format, and how the planner reads bounds from them.
+
+`statistics_type` is the struct that a `Snapshot` fills for the columns a query needs: counts, lower and upper
+bounds. `FileStatistics` shows that struct, and the files' partition values, to `predicate.may_match`. A null
+anywhere means "unknown", and unknown never skips a file.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lakescan.columns import member
+from lakescan.predicate import Bounds, Column
+from lakescan.schema import field_at
+
+
+def counts_of(fields: Iterable[pa.Field]) -> pa.StructType:
+    """The same fields with a count in place of each leaf."""
+    return pa.struct(
+        [
+            pa.field(field.name, counts_of(field.type) if pa.types.is_struct(field.type) else pa.int64())
+            for field in fields
+        ]
+    )
+
+
+def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
+    """Statistics for these columns: unknown values are null, so every field is nullable."""
+    leaves = _nullable(pa.struct(list(fields)))
+    return pa.struct(
+        [
+            ("numRecords", pa.int64()),
+            ("tightBounds", pa.bool_()),
+            ("minValues", leaves),
+            ("maxValues", leaves),
+            ("nullCount", counts_of(leaves)),
+        ]
+    )
+
+
+def has_bounds(type_: pa.DataType) -> bool:
+    """Whether columns of this type have an order that statistics can speak of."""
+    return not (pa.types.is_nested(type_) or pa.types.is_null(type_))
+
+
+@dataclass(frozen=True)
+class FileStatistics:
+    """What is known of each file: its statistics for some columns, and its partition values."""
+
+    statistics: pa.StructArray
+    partition: pa.StructArray
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+    @property
+    def row_count(self) -> pa.Array:
+        return member(self.statistics, "numRecords")
+
+    def bounds(self, column: Column) -> Bounds | None:
+        if self.partition.type.get_field_index(column.path[0]) >= 0:
+            return self._constant(column)
+        fields = pa.schema(list(self.statistics.type.field("minValues").type))
+        if field_at(fields, column.path) is None:
+            return None
+        return Bounds(
+            minimum=member(self.statistics, "minValues", *column.path),
+            maximum=member(self.statistics, "maxValues", *column.path),
+            null_count=member(self.statistics, "nullCount", *column.path),
+            row_count=self.row_count,
+        )
+
+    def _constant(self, column: Column) -> Bounds:
+        """A partition value is the bound of itself: as if the file had one row."""
+        value = member(self.partition, column.path[0])
+        return Bounds(value, value, value.is_null().cast(pa.int64()), pa.array(np.ones(len(self), np.int64)))
+
+
+def _nullable(type_: pa.DataType) -> pa.DataType:
+    if not pa.types.is_struct(type_):
+        return type_
+    return pa.struct([pa.field(field.name, _nullable(field.type)) for field in type_])

@@ -1,0 +1,137 @@
+"""Spark's JSON form of a schema, which is also Delta's, as an Arrow schema.
+
+The translation loses nothing that values need: every type has exactly one Arrow type, and a type without one
+is refused by name. A field whose metadata holds `parquet.field.id` keeps that id where Arrow keeps it, so
+that files can be matched by id.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.errors import UnsupportedType
+
+FIELD_ID = b"PARQUET:field_id"
+SPARK_FIELD_ID = "parquet.field.id"
+
+_PRIMITIVES: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+_DECIMAL = re.compile(r"^decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)$")
+_PADDED = re.compile(r"^(?:var)?char\(\d+\)$")
+
+
+def arrow_schema(struct: dict[str, Any]) -> pa.Schema:
+    """The Arrow schema of a JSON struct."""
+    return pa.schema([_field(field, "") for field in struct["fields"]])
+
+
+def _field(field: dict[str, Any], parent: str) -> pa.Field:
+    path = f"{parent}{field['name']}"
+    field_id = (field.get("metadata") or {}).get(SPARK_FIELD_ID)
+    metadata = None if field_id is None else {FIELD_ID: str(field_id).encode()}
+    return pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata)
+
+
+def _type(found: Any, path: str) -> pa.DataType:
+    if isinstance(found, str):
+        primitive = primitive_type(found)
+        if primitive is None:
+            raise UnsupportedType(path, found)
+        return primitive
+    kind = found.get("type")
+    if kind == "struct":
+        return pa.struct([_field(field, f"{path}.") for field in found["fields"]])
+    if kind == "array":
+        return pa.list_(pa.field("element", _type(found["elementType"], f"{path}.element"), found["containsNull"]))
+    if kind == "map":
+        key = pa.field("key", _type(found["keyType"], f"{path}.key"), nullable=False)
+        value = pa.field("value", _type(found["valueType"], f"{path}.value"), found["valueContainsNull"])
+        return pa.map_(key, value)
+    raise UnsupportedType(path, str(kind))
+
+
+def primitive_type(name: str) -> pa.DataType | None:
+    """The Arrow type of a type that is only a name, None where there is none."""
+    if name in _PRIMITIVES:
+        return _PRIMITIVES[name]
+    if decimal := _DECIMAL.match(name):
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    if name == "decimal":
+        return pa.decimal128(10, 0)
+    return pa.string() if _PADDED.match(name) else None
+
+
+def prune(schema: pa.Schema, twin: pa.Schema, paths: Collection[tuple[str, ...]]) -> tuple[pa.Schema, pa.Schema]:
+    """Both schemas with only the fields at `paths` (names of `schema`); `twin` has the same shape, other names."""
+    kept = _prune_fields(list(schema), list(twin), set(paths))
+    return pa.schema([first for first, _ in kept]), pa.schema([second for _, second in kept])
+
+
+def _prune_fields(
+    fields: list[pa.Field], twins: list[pa.Field], paths: set[tuple[str, ...]]
+) -> list[tuple[pa.Field, pa.Field]]:
+    kept = []
+    for field, twin in zip(fields, twins, strict=True):
+        below = {path[1:] for path in paths if path[0] == field.name}
+        if not below:
+            continue
+        if () in below or not pa.types.is_struct(field.type):
+            kept.append((field, twin))
+            continue
+        children = _prune_fields(list(field.type), list(twin.type), below)
+        if children:
+            first, second = zip(*children, strict=True)
+            kept.append((field.with_type(pa.struct(first)), twin.with_type(pa.struct(second))))
+    return kept
+
+
+def field_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.Field | None:
+    """The field at a path of names, through structs only."""
+    fields: Iterable[pa.Field] = schema
+    found = None
+    for name in path:
+        found = next((field for field in fields if field.name == name), None)
+        if found is None:
+            return None
+        fields = list(found.type) if pa.types.is_struct(found.type) else []
+    return found
+
+
+def twin_of(wanted: pa.Schema, schema: pa.Schema, twin: pa.Schema) -> pa.Schema:
+    """The part of `twin` that `wanted` is of `schema`: the same fields, nested ones too, in `wanted`'s order."""
+    return pa.schema(_twin_fields(list(wanted), list(schema), list(twin)))
+
+
+def _twin_fields(wanted: list[pa.Field], fields: list[pa.Field], twins: list[pa.Field]) -> list[pa.Field]:
+    pairs = {field.name: (field, twin) for field, twin in zip(fields, twins, strict=True)}
+    return [_twin_field(field, *pairs[field.name]) for field in wanted]
+
+
+def _twin_field(wanted: pa.Field, field: pa.Field, twin: pa.Field) -> pa.Field:
+    return twin.with_type(_twin_type(wanted.type, field.type, twin.type))
+
+
+def _twin_type(wanted: pa.DataType, type_: pa.DataType, twin: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(wanted):
+        return pa.struct(_twin_fields(list(wanted), list(type_), list(twin)))
+    if pa.types.is_list(wanted):
+        return pa.list_(_twin_field(wanted.value_field, type_.value_field, twin.value_field))
+    if pa.types.is_map(wanted):
+        key = _twin_field(wanted.key_field, type_.key_field, twin.key_field)
+        return pa.map_(key, _twin_field(wanted.item_field, type_.item_field, twin.item_field))
+    return twin

@@ -1,0 +1,279 @@
+"""Everything that depends on how PySpark reaches the JVM, on private Spark classes, or on Spark's version.
+
+`Proxy` is the base of every Java interface that Lakescan implements: it gives what `java.lang.Object` would
+give, and it turns whatever is raised in Python into one Java exception with one message, so that a user meets
+Spark's own errors. The other functions make or take apart the Java objects that the rest of `spark/` speaks of.
+"""
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from py4j.protocol import Py4JJavaError
+from pyspark import cloudpickle
+from pyspark.core.rdd import _prepare_for_python_RDD
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+
+from lakescan.errors import (
+    InternalError,
+    LakescanError,
+    ReadOnly,
+    UnsupportedFeature,
+    UnsupportedSpark,
+    UnsupportedType,
+)
+
+JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returned
+
+READ = "org.apache.spark.sql.connector.read."
+CATALOG = "org.apache.spark.sql.connector.catalog."
+_PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
+
+
+class Bridge:
+    """A session's way to its JVM."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        if not hasattr(spark, "_jsparkSession"):
+            raise UnsupportedSpark(
+                "This is a Spark Connect session: it has no JVM in reach, which DataSource V2 needs. Use a classic "
+                "session (SparkSession.builder.master(...)), or lakescan.open(path) without Spark."
+            )
+        self.spark = spark
+        self._context: Any = spark.sparkContext
+        self.jvm: Any = self._context._jvm
+        self._gateway: Any = self._context._gateway
+        ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
+        # Without this, Java sees every error raised in a callback as Py4J's own, with the text of a stack.
+        gateway: Any = self._gateway
+        gateway.python_parameters.propagate_java_exceptions = True
+        gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
+
+    # Plain values
+
+    def array(self, java_class: str, items: Iterable[Any]) -> JavaObject:
+        found = list(items)
+        array = self._gateway.new_array(self.java_class(java_class), len(found))
+        for at, item in enumerate(found):
+            array[at] = item
+        return array
+
+    def java_class(self, name: str) -> Any:
+        return functools.reduce(getattr, name.split("."), self.jvm)
+
+    def data_type(self, spark_json: str) -> JavaObject:
+        return self.jvm.org.apache.spark.sql.types.DataType.fromJson(spark_json)
+
+    def java_set(self, items: Iterable[Any]) -> JavaObject:
+        found = self.jvm.java.util.HashSet()
+        for item in items:
+            found.add(item)
+        return found
+
+    def java_map(self, items: dict[str, str]) -> JavaObject:
+        found = self.jvm.java.util.HashMap()
+        for key, value in items.items():
+            found.put(key, value)
+        return found
+
+    def optional_long(self, value: int | None) -> JavaObject:
+        optional = self.jvm.java.util.OptionalLong
+        return optional.empty() if value is None else optional.of(value)
+
+    def no_predicates(self) -> JavaObject:
+        return self.array(_PREDICATE, [])
+
+    def predicates(self, items: Iterable[JavaObject]) -> JavaObject:
+        return self.array(_PREDICATE, items)
+
+    @property
+    def parallelism(self) -> int:
+        return int(self._context.defaultParallelism)
+
+    @property
+    def time_zone(self) -> str:
+        return str(self.spark.conf.get("spark.sql.session.timeZone"))
+
+    # Tables and columns
+
+    def columns(self, spark_schema: str) -> JavaObject:
+        column = self.jvm.org.apache.spark.sql.connector.catalog.Column
+        made = []
+        for field in json.loads(spark_schema)["fields"]:
+            metadata = {key: value for key, value in (field.get("metadata") or {}).items() if key != "comment"}
+            comment = (field.get("metadata") or {}).get("comment")
+            kind = self.data_type(json.dumps(field["type"]))
+            made.append(column.create(field["name"], kind, field["nullable"], comment, json.dumps(metadata)))
+        return self.array(CATALOG + "Column", made)
+
+    def identity_partitions(self, names: Iterable[str]) -> JavaObject:
+        expressions = self.jvm.org.apache.spark.sql.connector.expressions
+        made = [expressions.LogicalExpressions.identity(expressions.FieldReference.column(name)) for name in names]
+        return self.array("org.apache.spark.sql.connector.expressions.Transform", made)
+
+    def data_frame(self, table: "Proxy") -> DataFrame:
+        """A DataFrame over a table that no catalog knows."""
+        none = self.jvm.scala.Option.empty()
+        relations = self.jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+        plan = relations.create(table, none, none)
+        session = self.spark._jsparkSession
+        return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), self.spark)
+
+    # Catalogs
+
+    @property
+    def _catalogs(self) -> JavaObject:
+        """The session's catalogs by name: a Scala map that has no public door."""
+        manager = self.spark._jsparkSession.sessionState().catalogManager()
+        field = manager.getClass().getDeclaredField("catalogs")
+        field.setAccessible(True)
+        return field.get(manager)
+
+    def catalog(self, name: str) -> object | None:
+        """The catalog of that name where it is one of ours, else None."""
+        found = self._catalogs.get(name)
+        return self.python_object(found.get()) if found.isDefined() else None
+
+    def put_catalog(self, name: str, catalog: "Proxy") -> None:
+        self._catalogs.put(name, catalog)
+
+    def time_travel(self, argument: Any) -> str | int | None:
+        """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
+        if isinstance(argument, (str, int)):
+            return argument
+        # Spark 4.3 wraps it in a TableContext; before, anything else is the privileges of a write.
+        if not hasattr(argument, "getClass") or argument.getClass().getSimpleName() != "TableContext":
+            return None
+        travel = argument.timeTravel()
+        if not travel.isPresent():
+            return None
+        found = travel.get()
+        if found.getClass().getSimpleName() == "AsOfVersion":
+            return str(found.version())
+        return int(found.micros())
+
+    # Objects of ours that come back from Java
+
+    def python_object(self, proxy: JavaObject) -> object | None:
+        """The Python object behind a Java proxy, None where Java implements the interface itself."""
+        reflect = self.jvm.java.lang.reflect.Proxy
+        if not reflect.isProxyClass(proxy.getClass()):
+            return None
+        handler = reflect.getInvocationHandler(proxy)
+        if handler.getClass().getName() != "py4j.reflection.PythonProxyHandler":
+            return None
+        field = handler.getClass().getDeclaredField("id")
+        field.setAccessible(True)
+        found: object = self._gateway.gateway_property.pool[field.get(handler)]
+        return found
+
+    def scans_of(self, df: DataFrame) -> Iterator[object]:
+        """The Python scans of a query's optimized plan, those in its subqueries included."""
+        plan = df._jdf.queryExecution().optimizedPlan()
+        for root in (plan, *_items(plan.subqueriesAll())):
+            for leaf in _items(root.collectLeaves()):
+                if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation":
+                    found = self.python_object(leaf.scan())
+                    if found is not None:
+                        yield found
+
+    # Executors
+
+    def input_partitions(self, pickled: Iterable[bytes]) -> JavaObject:
+        partition = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
+        made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
+        return self.array(READ + "InputPartition", made)
+
+    def reader_factory(self, read: Callable[..., Any], java_schema: JavaObject, schema: Any) -> JavaObject:
+        """Spark's own factory for readers in Python workers: `read` takes and gives iterators of Arrow batches."""
+        python = self.jvm.org.apache.spark.sql.execution.datasources.v2.python
+        pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, ("lakescan",))
+        function = self.jvm.SimplePythonFunction(
+            bytearray(pickled),
+            environment,
+            includes,
+            self._worker_interpreter,
+            self._context.pythonVer,
+            broadcasts,
+            self._context._javaAccumulator,
+        )
+        source = python.UserDefinedPythonDataSource(function)
+        command = bytearray(cloudpickle.dumps((read, schema)))  # type: ignore[no-untyped-call]
+        none = self.jvm.scala.Option.empty()
+        # Spark 4.1 added the session's id.
+        ids = [none] if self.spark.version.startswith("4.0") else [none, none]
+        return python.PythonPartitionReaderFactory(source, command, java_schema, *ids)
+
+    @property
+    def _worker_interpreter(self) -> str:
+        """What the user has set; else, where workers are on this machine, the interpreter that runs the driver."""
+        chosen = self._context.getConf().get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+        if not chosen and self._context.master.startswith("local"):
+            return sys.executable
+        return str(self._context.pythonExec)
+
+    # Errors
+
+    def java_error(self, error: Exception) -> Py4JJavaError:
+        """An error as an exception that Java can throw; PySpark shows its message and nothing around it.
+
+        Java wraps an exception that the called method does not declare, unless it is a RuntimeException; of
+        those, PySpark knows the two below as errors of its own.
+        """
+        named = error if isinstance(error, LakescanError) else InternalError(f"{type(error).__name__}: {error}")
+        text = f"[{named.condition}] {named}"
+        language = self.jvm.java.lang
+        unsupported = isinstance(named, (UnsupportedFeature, UnsupportedType, ReadOnly))
+        exception = language.UnsupportedOperationException if unsupported else language.IllegalArgumentException
+        return Py4JJavaError(text, exception(text))
+
+    def no_such_table(self, identifier: JavaObject) -> Py4JJavaError:
+        missing = self.jvm.org.apache.spark.sql.catalyst.analysis.NoSuchTableException(identifier)
+        return Py4JJavaError(f"no table {identifier.toString()}", missing)
+
+
+class Proxy:
+    """A Python object that implements Java interfaces; `token` decides its equality, as text."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+
+    def __init_subclass__(cls) -> None:
+        for name, member in list(vars(cls).items()):
+            if callable(member) and not name.startswith("_") and not isinstance(member, type):
+                setattr(cls, name, _raising_java_errors(member))
+
+    @property
+    def token(self) -> str:
+        return f"{type(self).__name__}@{id(self)}"
+
+    def toString(self) -> str:
+        return self.token
+
+    def equals(self, other: JavaObject | None) -> bool:
+        return other is not None and other.toString() == self.token
+
+    def hashCode(self) -> int:
+        # Java's hash is a signed 32-bit number; equal tokens must have equal ones in every process.
+        return sum(value * 31 for value in self.token.encode()) & 0x7FFFFFFF
+
+
+def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Proxy, *arguments: Any) -> Any:
+        try:
+            return method(self, *arguments)
+        except Py4JJavaError:
+            raise
+        except Exception as error:
+            raise self.bridge.java_error(error) from error
+
+    return call
+
+
+def _items(sequence: JavaObject) -> list[JavaObject]:
+    return [sequence.apply(at) for at in range(sequence.size())]

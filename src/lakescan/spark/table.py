@@ -1,0 +1,92 @@
+"""One version of a table as Spark's `Table`: its name, columns and properties, and the way to a scan.
+
+The version is fixed when Spark loads the table, so a query, however often it names the table, sees one version
+of it.
+"""
+
+import os
+from datetime import datetime
+from functools import lru_cache
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakescan.formats import open_table
+from lakescan.scan.snapshot import Snapshot, Table
+from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.scan_builder import SparkScanBuilder
+from lakescan.storage import Storage
+
+_TABLES_KEPT = 32
+
+
+class SparkTable(Proxy):
+    """A snapshot, named as the query named it."""
+
+    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot) -> None:
+        super().__init__(bridge)
+        self.snapshot = snapshot
+        self._name = name
+
+    @property
+    def token(self) -> str:
+        return f"{self.snapshot.format} {self.snapshot.location}@{self.snapshot.version}"
+
+    def name(self) -> str:
+        return self._name
+
+    def id(self) -> str:
+        return f"{self.snapshot.format}:{self.snapshot.location}"
+
+    def version(self) -> str:
+        return str(self.snapshot.version)
+
+    def schema(self) -> JavaObject:
+        return self.bridge.data_type(self.snapshot.spark_schema)
+
+    def columns(self) -> JavaObject:
+        return self.bridge.columns(self.snapshot.spark_schema)
+
+    def partitioning(self) -> JavaObject:
+        return self.bridge.identity_partitions(self.snapshot.partition_columns)
+
+    def properties(self) -> JavaObject:
+        own = {"provider": self.snapshot.format, "location": self.snapshot.location}
+        return self.bridge.java_map({**self.snapshot.properties, **own})
+
+    def capabilities(self) -> JavaObject:
+        return self.bridge.java_set([self.bridge.java_class(CATALOG + "TableCapability").BATCH_READ])
+
+    def constraints(self) -> JavaObject:
+        return self.bridge.array(CATALOG + "constraints.Constraint", [])
+
+    def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
+        return SparkScanBuilder(self.bridge, self.snapshot)
+
+    class Java:
+        implements = (CATALOG + "SupportsRead",)
+
+
+@lru_cache(maxsize=_TABLES_KEPT)
+def _kept(location: str, time_zone: str) -> Table:
+    return open_table(location, time_zone)
+
+
+def load_snapshot(
+    bridge: Bridge,
+    path: str | os.PathLike[str],
+    version: int | str | None = None,
+    timestamp: str | datetime | None = None,
+) -> Snapshot:
+    """The table's version; tables are kept between queries, so that an unchanged log is not read again."""
+    return _kept(Storage.at(path).location, bridge.time_zone).snapshot(version, timestamp)
+
+
+def read_table(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    version: int | str | None,
+    timestamp: str | datetime | None,
+) -> DataFrame:
+    bridge = Bridge(spark)
+    snapshot = load_snapshot(bridge, path, version, timestamp)
+    return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot))

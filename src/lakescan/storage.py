@@ -1,0 +1,118 @@
+"""The one seam to files: local, S3, GCS, Azure and HDFS, through `pyarrow.fs`.
+
+A `Storage` is a table's root folder. It is only text, so it pickles, and an executor opens the same files
+as the driver did. Every failure other than a missing file leaves here as a named error; a missing file
+stays `FileNotFoundError`, because only the caller knows what it means.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from lakescan.errors import StorageFailure, UnsupportedLocation
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
+# Hadoop's names for what Arrow knows by another one.
+_SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file in a folder."""
+
+    name: str
+    size: int
+    modified_ms: int
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A folder, and the files that a table's log names in it or anywhere else."""
+
+    location: str
+
+    @staticmethod
+    def at(location: str | os.PathLike[str]) -> "Storage":
+        text = os.fspath(location)
+        if not _SCHEME.match(text):
+            return Storage(os.path.abspath(os.path.expanduser(text)))
+        return Storage(text.rstrip("/") if text.rstrip("/").count("/") > 1 else text)
+
+    def list_from(self, folder: str, name: str = "") -> list[Entry]:
+        """The files directly in `folder` whose names are not before `name`, in order of name."""
+        filesystem, path = self._resolve(folder)
+        with _named_failures(path):
+            found = filesystem.get_file_info(pafs.FileSelector(path))
+        return sorted(
+            (
+                Entry(info.base_name, info.size, (info.mtime_ns or 0) // 1_000_000)
+                for info in found
+                if info.type == pafs.FileType.File and info.base_name >= name
+            ),
+            key=lambda entry: entry.name,
+        )
+
+    def has_folder(self, folder: str) -> bool:
+        filesystem, path = self._resolve(folder)
+        with _named_failures(path):
+            return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
+
+    def read(self, path: str) -> bytes:
+        with self.open(path) as file, _named_failures(path):
+            return bytes(file.read())
+
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Up to `length` bytes from `offset` on; fewer where the file ends before."""
+        with self.open(path) as file, _named_failures(path):
+            file.seek(min(offset, file.size()))
+            return bytes(file.read(length))
+
+    def open(self, path: str) -> pa.NativeFile:
+        """The file, for Arrow to read at any position."""
+        filesystem, resolved = self._resolve(path)
+        with _named_failures(resolved):
+            return filesystem.open_input_file(resolved)
+
+    def full_path(self, path: str) -> str:
+        """The path as a user would name it, for messages and for the files a scan lists."""
+        return path if _SCHEME.match(path) or path.startswith("/") else f"{self.location}/{path}"
+
+    def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:
+        if _SCHEME.match(path):
+            return _filesystem(path)
+        filesystem, root = _filesystem(self.location)
+        return filesystem, path if path.startswith("/") else f"{root.rstrip('/')}/{path}"
+
+
+@lru_cache(maxsize=1024)
+def _filesystem(location: str) -> tuple[pafs.FileSystem, str]:
+    match = _SCHEME.match(location)
+    if not match:
+        return pafs.LocalFileSystem(), location
+    scheme = match.group(1).lower()
+    if scheme == "file":
+        # Hadoop writes file:/a, the standard file:///a; Arrow's parser takes only the second.
+        return pafs.LocalFileSystem(), "/" + unquote(location[len("file:") :]).lstrip("/")
+    uri = _SAME_STORE.get(scheme, scheme) + location[len(scheme) :]
+    try:
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise UnsupportedLocation(location, str(error)) from error
+    return filesystem, path
+
+
+@contextmanager
+def _named_failures(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StorageFailure(path, str(error)) from error
