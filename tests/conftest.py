@@ -1,0 +1,29 @@
+"""Fixtures that every test may use: the golden tables, and one Spark session for the whole run."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import lakescan
+
+GOLDEN = Path(os.environ.get("LAKESCAN_GOLDEN", Path(__file__).parents[2] / "shared" / "golden"))
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The folder of tables that other engines wrote."""
+    assert GOLDEN.is_dir(), f"no golden tables at {GOLDEN}; set LAKESCAN_GOLDEN to their folder"
+    return GOLDEN
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session with Lakescan installed, small enough for two cores."""
+    session = lakescan.session(
+        master="local[2]", spark_sql_shuffle_partitions=2, spark_driver_memory="1g", spark_sql_session_timeZone="UTC"
+    )
+    yield session
+    session.stop()

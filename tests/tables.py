@@ -1,0 +1,249 @@
+"""Delta tables written action by action, so that a test has exactly the log and the files it needs.
+
+`DeltaBuilder` is the one place in the tests that writes tables by hand; tables by real engines come from
+`golden` (see conftest) or from `deltalake`. It writes plain, valid Delta unless it is told otherwise.
+"""
+
+import base64
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID, uuid5
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+
+def spark_type(type_: pa.DataType) -> Any:
+    """An Arrow type as Delta's JSON writes it."""
+    names = {
+        pa.bool_(): "boolean",
+        pa.int8(): "byte",
+        pa.int16(): "short",
+        pa.int32(): "integer",
+        pa.int64(): "long",
+        pa.float32(): "float",
+        pa.float64(): "double",
+        pa.string(): "string",
+        pa.binary(): "binary",
+        pa.date32(): "date",
+        pa.timestamp("us", "UTC"): "timestamp",
+        pa.timestamp("us"): "timestamp_ntz",
+        pa.null(): "void",
+    }
+    if type_ in names:
+        return names[type_]
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    if pa.types.is_struct(type_):
+        return {"type": "struct", "fields": [spark_field(field) for field in type_]}
+    if pa.types.is_map(type_):
+        key, value = spark_type(type_.key_type), spark_type(type_.item_type)
+        return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+    return {"type": "array", "elementType": spark_type(type_.value_type), "containsNull": True}
+
+
+def spark_field(field: pa.Field) -> dict[str, Any]:
+    return {"name": field.name, "type": spark_type(field.type), "nullable": field.nullable, "metadata": {}}
+
+
+def spark_schema(schema: pa.Schema) -> dict[str, Any]:
+    return {"type": "struct", "fields": [spark_field(field) for field in schema]}
+
+
+def statistics_of(table: pa.Table, tight: bool | None = None) -> dict[str, Any]:
+    """Delta's statistics of a file's top-level columns, as Delta Spark writes them."""
+    low, high, nulls = {}, {}, {}
+    for name in table.column_names:
+        column = table[name]
+        nulls[name] = column.null_count
+        kind = column.type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+            continue
+        if column.null_count == len(column):
+            continue
+        bounds = pc.min_max(column).as_py()
+        low[name], high[name] = _json_value(bounds["min"]), _json_value(bounds["max"])
+    found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
+    return found if tight is None else {**found, "tightBounds": tight}
+
+
+def _json_value(value: Any) -> Any:
+    if hasattr(value, "isoformat"):
+        text = value.isoformat(timespec="milliseconds") if hasattr(value, "hour") else value.isoformat()
+        return text.replace("+00:00", "Z")
+    return float(value) if type(value).__name__ == "Decimal" else value
+
+
+class DeltaBuilder:
+    """A Delta table under `root`, one commit a call."""
+
+    def __init__(
+        self,
+        root: Path,
+        schema: pa.Schema | Mapping[str, Any],
+        partition_by: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        features: Sequence[str] | None = None,
+        mapping: str | None = None,
+        create: bool = True,
+    ) -> None:
+        self.root, self.log = root, root / "_delta_log"
+        self.log.mkdir(parents=True, exist_ok=True)
+        self.version = -1
+        self.schema = spark_schema(schema) if isinstance(schema, pa.Schema) else dict(schema)
+        self.partition_by = list(partition_by)
+        self.properties = dict(properties or {})
+        self.features = features
+        self._files = 0
+        if mapping:
+            self.properties["delta.columnMapping.mode"] = mapping
+            self.schema = _with_physical_names(self.schema)
+            if features is None:
+                self.features = ["columnMapping"]
+        if create:
+            self.commit(self.protocol(), self.metadata())
+
+    @property
+    def path(self) -> str:
+        return str(self.root)
+
+    # Actions
+
+    def protocol(self) -> dict[str, Any]:
+        if self.features is None:
+            return {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+        features = list(self.features)
+        named = {"readerFeatures": features, "writerFeatures": features}
+        return {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **named}}
+
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "metaData": {
+                "id": str(uuid5(_NAMESPACE, self.path)),
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": json.dumps(self.schema),
+                "partitionColumns": self.partition_by,
+                "configuration": self.properties,
+                "createdTime": 0,
+            }
+        }
+
+    def add(
+        self,
+        table: pa.Table,
+        partition: Mapping[str, str | None] | None = None,
+        stats: bool | Mapping[str, Any] | str = True,
+        vector: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        **parquet: Any,
+    ) -> dict[str, Any]:
+        """Write a data file and give its add action; columns and partition values in logical names."""
+        self._files += 1
+        path = name or f"part-{self._files:05d}.parquet"
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        physical = self._physical(table)
+        pq.write_table(physical, file, **parquet)
+        action: dict[str, Any] = {
+            "path": quote(path, safe="/="),
+            "partitionValues": {self._physical_name(key): value for key, value in (partition or {}).items()},
+            "size": file.stat().st_size,
+            "modificationTime": 1_700_000_000_000 + self._files,
+            "dataChange": True,
+        }
+        if isinstance(stats, str):
+            action["stats"] = stats
+        elif stats is True:
+            action["stats"] = json.dumps(statistics_of(physical, tight=None if vector is None else False))
+        elif stats:
+            action["stats"] = json.dumps(stats)
+        if vector is not None:
+            action["deletionVector"] = dict(vector)
+        return {"add": action}
+
+    def remove(self, add: Mapping[str, Any]) -> dict[str, Any]:
+        found = add["add"]
+        action = {"path": found["path"], "deletionTimestamp": 1_700_000_000_000, "dataChange": True}
+        if "deletionVector" in found:
+            action["deletionVector"] = found["deletionVector"]
+        return {"remove": action}
+
+    def vector(self, rows: Iterable[int], storage: str = "u") -> dict[str, Any]:
+        """A deletion vector for these rows, stored in a file of its own (u, p) or inline (i)."""
+        positions = BitMap64(rows)
+        data = struct.pack("<i", 1681511377) + positions.serialize()
+        found: dict[str, Any] = {"storageType": storage, "sizeInBytes": len(data), "cardinality": len(positions)}
+        if storage == "i":
+            return {**found, "pathOrInlineDv": encode85(data)}
+        identity = uuid5(
+            _NAMESPACE, f"{self.path}/{self.version}/{self._files}/{sorted(positions)[:5]}/{len(positions)}"
+        )
+        file = self.root / f"deletion_vector_{identity}.bin"
+        # A vector need not be the first in its file: the odd byte keeps offsets honest.
+        file.write_bytes(b"\x01\x00" + struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data)))
+        where = encode85(identity.bytes) if storage == "u" else str(file)
+        return {**found, "pathOrInlineDv": where, "offset": 2}
+
+    def delete(self, add: Mapping[str, Any], rows: Iterable[int], storage: str = "u") -> dict[str, Any]:
+        """Commit the deletion of some rows of a file (all that are to be deleted), by a vector; gives the new add."""
+        new = {"add": {**add["add"], "deletionVector": self.vector(rows, storage)}}
+        self.commit(self.remove(add), new)
+        return new
+
+    # Commits
+
+    def commit(self, *actions: Mapping[str, Any]) -> int:
+        self.version += 1
+        lines = [json.dumps(action) for action in actions]
+        (self.log / f"{self.version:020d}.json").write_text("\n".join(lines) + "\n")
+        return self.version
+
+    def append(self, table: pa.Table, **arguments: Any) -> dict[str, Any]:
+        """Commit one new file; gives its add action."""
+        added = self.add(table, **arguments)
+        self.commit(added)
+        return added
+
+    def _physical_name(self, name: str) -> str:
+        for field in self.schema["fields"]:
+            if field["name"] == name:
+                found: str = field["metadata"].get("delta.columnMapping.physicalName", name)
+                return found
+        return name
+
+    def _physical(self, table: pa.Table) -> pa.Table:
+        """Top-level columns under their physical names, with field ids where the table has them."""
+        fields = []
+        for field in table.schema:
+            known = next((found for found in self.schema["fields"] if found["name"] == field.name), None)
+            found_id = known and known["metadata"].get("delta.columnMapping.id")
+            metadata = {b"PARQUET:field_id": str(found_id).encode()} if found_id else None
+            fields.append(field.with_name(self._physical_name(field.name)).with_metadata(metadata))
+        return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def encode85(data: bytes) -> str:
+    padded = data + b"\0" * (-len(data) % 4)
+    return base64.b85encode(padded).translate(bytes.maketrans(_B85, _Z85)).decode()
+
+
+def _with_physical_names(schema: Mapping[str, Any]) -> dict[str, Any]:
+    fields = []
+    for number, field in enumerate(schema["fields"], 1):
+        metadata = {
+            "delta.columnMapping.id": number,
+            "delta.columnMapping.physicalName": f"col-{uuid5(_NAMESPACE, field['name'])}",
+        }
+        fields.append({**field, "metadata": {**metadata, **field["metadata"]}})
+    return {**schema, "fields": fields}
