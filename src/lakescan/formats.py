@@ -8,10 +8,14 @@ from collections.abc import Callable
 
 from lakescan.delta import DeltaTable, is_delta
 from lakescan.errors import TableNotFound
+from lakescan.hudi import HudiTable, is_hudi
 from lakescan.scan.snapshot import Table
 from lakescan.storage import Storage
 
-_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, DeltaTable),)
+_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = (
+    (is_delta, DeltaTable),
+    (is_hudi, HudiTable),
+)
 
 
 def is_table(storage: Storage) -> bool:

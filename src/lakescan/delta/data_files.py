@@ -1,9 +1,11 @@
 """What executors must know of Delta's data files: how the log spells their paths, and which rows are deleted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
+
+import pyarrow as pa
 
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors
 from lakescan.storage import Storage
@@ -23,3 +25,6 @@ class DeltaFiles:
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]
         return None if vector is None else DeletionVectors(self.storage).deleted_rows(vector)
+
+    def merged_rows(self, file: Mapping[str, Any], columns: list[str]) -> Iterator[pa.RecordBatch] | None:
+        return None

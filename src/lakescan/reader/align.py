@@ -10,6 +10,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakescan.columns import empty_structs
+from lakescan.errors import SchemaMismatch
 from lakescan.schema import FIELD_ID
 
 
@@ -25,6 +27,25 @@ def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
         return names.index(source.name)
     folded = [name.lower() for name in names]
     return folded.index(source.name.lower()) if source.name.lower() in folded else None
+
+
+def align_batch(
+    name: str, read: pa.StructArray, places: list[int], source: pa.Schema, schema: pa.Schema
+) -> pa.RecordBatch:
+    """Rows of the file `name` in the table's schema; `places` says which field of `read` each column is, -1 for none."""
+    columns = []
+    for at, twin, target in zip(places, source, schema, strict=True):
+        if at < 0:
+            columns.append(pa.nulls(len(read), target.type))
+            continue
+        found = read.type.field(at)
+        try:
+            columns.append(align(read.field(at), found, twin, target))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise SchemaMismatch(name, target.name, str(found.type), str(target.type)) from error
+    if not columns:
+        return pa.RecordBatch.from_struct_array(empty_structs(len(read)))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:

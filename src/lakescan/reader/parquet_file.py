@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs
-from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
+from lakescan.errors import CorruptDataFile, MissingDataFile
 from lakescan.predicate import Column, Predicate, columns_of
-from lakescan.reader.align import align, find_field
+from lakescan.reader.align import align_batch, find_field
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.storage import Storage
 
@@ -77,22 +77,9 @@ class ParquetRows:
         return found
 
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
-        columns = []
-        for at, source, target in zip(self._places, self.source, self.schema, strict=True):
-            field = None if at is None else self.file.schema_arrow.field(at)
-            index = -1 if field is None else read.type.get_field_index(field.name)
-            if index < 0:
-                columns.append(pa.nulls(len(read), target.type))
-                continue
-            try:
-                columns.append(align(read.field(index), read.type.field(index), source, target))
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise SchemaMismatch(
-                    self.name, target.name, str(read.type.field(index).type), str(target.type)
-                ) from error
-        if not columns:
-            return pa.RecordBatch.from_struct_array(empty_structs(len(read)))
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        names = [None if at is None else self.file.schema_arrow.field(at).name for at in self._places]
+        places = [-1 if name is None else read.type.get_field_index(name) for name in names]
+        return align_batch(self.name, read, places, self.source, self.schema)
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
         metadata = self.file.metadata.row_group(group.index)

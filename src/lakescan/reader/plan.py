@@ -3,7 +3,7 @@
 Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,6 +35,10 @@ class DataFiles(Protocol):
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         """The rows of the file that are not to be read, None where all are."""
+
+    def merged_rows(self, file: Mapping[str, Any], columns: list[str]) -> Iterator[pa.RecordBatch] | None:
+        """The rows of a file that is only a part of what they are made of, with only these columns where they are
+        known; None where the file is a Parquet file that says everything itself."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
-from lakescan.reader.align import align
+from lakescan.reader.align import align, align_batch, find_field
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask
 
@@ -35,6 +35,13 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
     stored = [at for at, field in enumerate(plan.schema) if field.name not in plan.partition_columns]
     schema = pa.schema([plan.schema.field(at) for at in stored])
     source = pa.schema([plan.source.field(at) for at in stored])
+    merged = plan.files.merged_rows(piece, source.names)
+    if merged is not None:
+        # Nothing may be skipped before merging: a newer row in a log file hides the older one only where both are seen.
+        name = plan.files.storage.full_path(plan.files.path(piece))
+        for batch in merged:
+            yield _finish(plan, _aligned(name, batch, source, schema), piece["partition"])
+        return
     rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, source)
     deleted = plan.files.deleted_rows(piece)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
@@ -42,6 +49,13 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
         for batch in rows.batches(group):
             start, position = position, position + batch.num_rows
             yield _finish(plan, _without(batch, deleted, start), piece["partition"])
+
+
+def _aligned(name: str, batch: pa.RecordBatch, source: pa.Schema, schema: pa.Schema) -> pa.RecordBatch:
+    found = [find_field(field, batch.schema) for field in source]
+    places = [-1 if at is None else at for at in found]
+    rows = batch.to_struct_array() if batch.num_columns else empty_structs(batch.num_rows)
+    return align_batch(name, rows, places, source, schema)
 
 
 def _without(batch: pa.RecordBatch, deleted: DeletedRows | None, start: int) -> pa.RecordBatch:

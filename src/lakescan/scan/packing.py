@@ -12,6 +12,7 @@ from lakescan.reader.plan import ReadTask
 TARGET_BYTES = 128 << 20
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
+_IN_PIECES = ("path", "partition", "deletion_vector", "log_files")
 
 
 def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
@@ -22,15 +23,17 @@ def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[
     total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
     target = max(OPEN_BYTES, min(target, -(-total // max(1, parallelism))))
     counts = np.maximum(1, -(-sizes // target))
+    if "log_files" in files.column_names:
+        counts = np.where(files["log_files"].is_valid().to_numpy(), 1, counts)
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     start = part * target
-    # The last piece is open-ended: the log's size of a file is only what its writer said.
+    # A file with log files is one piece, whatever its size. The last piece is open-ended: the log's size of a file is only what its writer said.
     length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, target)
     weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
     task = (np.cumsum(weight) - weight) // (target + OPEN_BYTES)
     pieces = (
-        files.select(["path", "partition", "deletion_vector"])
+        files.select([name for name in _IN_PIECES if name in files.column_names])
         .take(pa.array(owner))
         .append_column("start", pa.array(start))
         .append_column("length", pa.array(length))

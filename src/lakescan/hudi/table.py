@@ -1,0 +1,68 @@
+"""A Hudi table at a location: the way to its snapshots.
+
+Each call for a snapshot lists the timeline anew, so it sees what was committed before the call. When the timeline has
+not changed, the snapshot of last time is given again, with what it has already looked up.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+
+from lakescan.errors import InvalidVersion
+from lakescan.hudi.engine import open_table
+from lakescan.hudi.names import PROPERTIES
+from lakescan.hudi.snapshot import HudiSnapshot
+from lakescan.hudi.time_travel import instant_at, instant_named
+from lakescan.hudi.timeline import Timeline, list_timeline
+from lakescan.storage import Entry, Storage
+
+
+@dataclass(frozen=True)
+class HudiTable:
+    """Implements `scan.Table`."""
+
+    storage: Storage
+    zone: str = "UTC"
+    read_optimized: bool = False
+    """Base files only: what a merge-on-read table was at its last compaction, file group by file group."""
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _kept: list[tuple[tuple[Entry, ...], Timeline, HudiSnapshot]] = field(
+        default_factory=list, repr=False, compare=False
+    )
+
+    @property
+    def location(self) -> str:
+        return self.storage.location
+
+    def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> HudiSnapshot:
+        if version is not None and timestamp is not None:
+            raise InvalidVersion(version, f"a timestamp, {timestamp}, is given too. Give one of the two.")
+        timeline, kept = self._timeline()
+        instant = timeline.newest()
+        if version is not None:
+            instant = instant_named(timeline, str(version))
+        elif timestamp is not None:
+            instant = instant_at(timeline, timestamp)
+        if kept.version == instant:
+            return kept
+        return HudiSnapshot.of(self.storage, instant, timeline, self.read_optimized)
+
+    def _timeline(self) -> tuple[Timeline, HudiSnapshot]:
+        """The timeline now, and its newest snapshot."""
+        with self._lock:
+            # The listing decides what is current, so it comes before what is read for it.
+            properties = self._kept[0][1].table.hudi_options() if self._kept else None
+            listing = list_timeline(self.storage, properties) if properties else None
+            if self._kept and self._kept[0][0] == listing:
+                return self._kept[0][1], self._kept[0][2]
+            table = open_table(self.storage)
+            if listing is None:
+                listing = list_timeline(self.storage, table.hudi_options())
+            timeline = Timeline(self.storage, table)
+            snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.read_optimized)
+            self._kept[:] = [(listing, timeline, snapshot)]
+            return timeline, snapshot
+
+
+def is_hudi(storage: Storage) -> bool:
+    return storage.has_file(PROPERTIES)

@@ -1,0 +1,43 @@
+"""Which instant a version or a moment means.
+
+A version is an instant of the timeline, written as the timeline writes it. A moment means the newest completed instant
+that is not after it; an instant spells a time in the zone that the table's settings name.
+"""
+
+from datetime import datetime, timezone
+
+from lakescan.errors import InvalidVersion, VersionNotFound
+from lakescan.hudi.timeline import Timeline
+
+
+def instant_named(timeline: Timeline, version: str) -> str:
+    """The completed instant of that name."""
+    if not version.isdigit():
+        raise InvalidVersion(version, "a version of a Hudi table is an instant of its timeline: 14 or 17 digits.")
+    if version not in timeline.instants:
+        raise _not_found(timeline, f"the instant {version}")
+    return version
+
+
+def instant_at(timeline: Timeline, moment: str | datetime) -> str:
+    """The newest completed instant at a moment; a time without a zone is in UTC."""
+    when = _moment(moment)
+    local = when.astimezone(None if timeline.table.timezone.lower() == "local" else timezone.utc)
+    text = f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03d}"
+    reached = [instant for instant in timeline.instants if instant.ljust(17, "9") <= text]
+    if not reached:
+        raise _not_found(timeline, f"{when.isoformat()}, which is before its first commit")
+    return reached[-1]
+
+
+def _moment(found: str | datetime) -> datetime:
+    try:
+        moment = found if isinstance(found, datetime) else datetime.fromisoformat(found.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
+def _not_found(timeline: Timeline, wanted: str) -> VersionNotFound:
+    earliest = timeline.instants[0] if timeline.instants else timeline.newest()
+    return VersionNotFound(timeline.storage.location, wanted, earliest, timeline.newest())
