@@ -15,6 +15,8 @@ from lakescan.errors import UnsupportedType
 
 FIELD_ID = b"PARQUET:field_id"
 SPARK_FIELD_ID = "parquet.field.id"
+# On a field of a source schema: a float becomes the double that is written with the same digits, not the same number.
+WIDEN_BY_TEXT = b"lakescan.widen_by_text"
 
 _PRIMITIVES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),

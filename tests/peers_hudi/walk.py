@@ -65,6 +65,7 @@ class Walk:
         self.log_format = pick(["avro", "parquet"])
         self.metadata_table = pick([True, False, False])
         self.evolution = pick(["none", "write", "read"])
+        self.bucket_index = self.merge_on_read and pick([True, False, False])
 
     @property
     def path(self) -> str:
@@ -77,7 +78,7 @@ class Walk:
     @property
     def shape(self) -> dict[str, Any]:
         names = ("merge_on_read", "keys", "version", "hive_style", "event_time", "meta_fields", "log_format")
-        return {name: getattr(self, name) for name in (*names, "metadata_table", "evolution")}
+        return {name: getattr(self, name) for name in (*names, "metadata_table", "evolution", "bucket_index")}
 
     @property
     def options(self) -> dict[str, str]:
@@ -93,8 +94,11 @@ class Walk:
                 "hoodie.datasource.write.payload.class": f"org.apache.hudi.common.model.{payload}",
                 "hoodie.datasource.write.precombine.field": "ts",
             }
+        # With buckets, new keys go straight to log files: a file group may have no base file.
+        buckets = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"} if self.bucket_index else {}
         return {
             **merge,
+            **buckets,
             "hoodie.table.name": self.name,
             "hoodie.datasource.write.table.type": "MERGE_ON_READ" if self.merge_on_read else "COPY_ON_WRITE",
             "hoodie.datasource.write.recordkey.field": keys[0],
@@ -147,7 +151,13 @@ class Walk:
             ("bulk insert", lambda: self._write(self._rows(4), "bulk_insert")),
         ]
         if self.merge_on_read:
-            found += [("compact", self._compact), ("delete", lambda: self._write(self._rows(4), "delete"))]
+            found += [
+                ("compact", lambda: self._compact("scheduleAndExecute")),
+                ("plan compaction", lambda: self._compact("schedule")),
+                ("delete", lambda: self._write(self._rows(4), "delete")),
+            ]
+        if self.version > 6 and self.evolution == "none":
+            found += [("merge", self._merge), ("update", self._update)]
         if self.random.random() < 0.3:
             found.append(("overwrite all", lambda: self._write(self._rows(8), "insert_overwrite_table")))
         if self.evolution != "none":
@@ -211,8 +221,21 @@ class Walk:
         writer = rows.write.format("hudi").options(**self.options).option("hoodie.datasource.write.operation", operation)
         writer.options(**more).mode("append").save(self.path)
 
-    def _compact(self) -> None:
-        self.spark.sql(f"call run_compaction(op => 'scheduleAndExecute', path => '{self.path}')").collect()
+    def _compact(self, how: str) -> None:
+        self.spark.sql(f"call run_compaction(op => '{how}', path => '{self.path}')").collect()
+
+    def _update(self) -> None:
+        self._name()
+        self.spark.sql(f"update {self.name} set ratio = 0.25, tags = array('updated') where id % 5 = 1")
+
+    def _merge(self) -> None:
+        """Only some columns: Hudi may then log only those."""
+        self._name()
+        same = "t.id = s.id and t.name = s.name" if self.keys == "complex" else "t.id = s.id"
+        self.spark.sql(
+            f"merge into {self.name} t using (select id, name, part, bucket, ts + 1000 as ts from {self.name} "
+            f"where id % 4 = 2) s on {same} when matched then update set ratio = 7.5, ts = s.ts"
+        )
 
     def _cluster(self) -> None:
         self._write(
@@ -228,8 +251,15 @@ class Walk:
     def _roll_back(self) -> None:
         """A commit that is undone: written, then rolled back by its instant."""
         self._write(self._rows(5), "upsert")
-        self._name()
-        self.spark.sql(f"call rollback_to_instant(table => '{self.name}', instant_time => '{self._newest()}')").collect()
+        jvm: Any = self.spark._jvm
+        settings = jvm.java.util.Properties()
+        for key, value in self.options.items():
+            settings.setProperty(key, value)
+        config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(self.path).withProperties(settings)
+        context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(self.spark._jsc)
+        client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.build())
+        assert client.rollback(self._newest())
+        client.close()
 
     def _name(self) -> None:
         self.spark.sql(f"create table if not exists {self.name} using hudi location '{self.path}'")

@@ -35,27 +35,34 @@ class FileSlices:
     instant: str
     paths: PartitionPaths
     table_version: int
-    read_optimized: bool = False
+    base_files_only: bool = False
+    since: str | None = None
+    """Only slices that may hold a row of this commit or a later one."""
 
     @cached_property
     def table(self) -> pa.Table:
-        """The columns of `scan.Snapshot.files`, and `log_files`: null where the base file is all there is."""
+        """The columns of `scan.Snapshot.files`, and `log_files`: null where the base file says everything itself."""
         found = self._slices
         logs = [self._logs(slice_) for slice_ in found]
         sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
         base = [slice_.base_file_relative_path() for slice_ in found]
         instants = [instant_of_base_file(slice_.base_file_name) for slice_ in found]
-        return pa.table(
+        # Rows of some commits only are never read from the base file alone, so there the list is empty and not null.
+        none: list[str] | None = None if self.since is None else []
+        table = pa.table(
             {
                 "path": pa.array(base, pa.string()),
                 "size": pa.array(sizes, pa.int64()),
                 "modification_time": pa.array([_milliseconds(instant) for instant in instants], pa.int64()),
                 "partition": self._partition,
                 "deletion_vector": pa.nulls(len(found), _NO_VECTOR),
-                "log_files": pa.array([[name for name, _ in log] or None for log in logs], pa.list_(pa.string())),
+                "log_files": pa.array([[name for name, _ in log] or none for log in logs], pa.list_(pa.string())),
                 "instant": pa.array(instants, pa.string()),
             }
         )
+        if self.since is None:
+            return table
+        return table.filter(pa.array([bool(log) or at >= self.since for log, at in zip(logs, instants, strict=True)]))
 
     @cached_property
     def values(self) -> list[dict[str, Any] | None]:
@@ -69,10 +76,10 @@ class FileSlices:
         return tuple(field.name for field in self.paths.fields) if told else ()
 
     def row_counts(self, files: pa.Table) -> pa.Array:
-        """Rows of each slice, null where it has log files or no commit says."""
+        """Rows of each slice, null where they must be merged or no commit says."""
         known = self._rows_of_base_files(set(files["instant"].to_pylist()))
         counts = [
-            None if logs else known.get(path)
+            None if logs is not None else known.get(path)
             for path, logs in zip(files["path"].to_pylist(), files["log_files"].to_pylist(), strict=True)
         ]
         return pa.array(counts, pa.int64())
@@ -92,7 +99,7 @@ class FileSlices:
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:
-        if self.read_optimized:
+        if self.base_files_only:
             return []
         given: Iterable[tuple[str, int]] = zip(
             slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True

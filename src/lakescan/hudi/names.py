@@ -4,8 +4,9 @@ import re
 
 META_FOLDER = ".hoodie"
 PROPERTIES = f"{META_FOLDER}/hoodie.properties"
+COMMIT_TIME = "_hoodie_commit_time"
 META_COLUMNS = (
-    "_hoodie_commit_time",
+    COMMIT_TIME,
     "_hoodie_commit_seqno",
     "_hoodie_record_key",
     "_hoodie_partition_path",

@@ -22,6 +22,7 @@ from lakescan.hudi.engine import named_failures
 from lakescan.hudi.file_slices import FileSlices
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.partition_paths import PartitionPaths
+from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
 from lakescan.predicate import Column
 from lakescan.scan.builder import ScanBuilder
@@ -35,22 +36,32 @@ class HudiSnapshot:
     """A table at an instant. Implements `scan.Snapshot`."""
 
     storage: Storage
-    version: str
+    instant: str
     timeline: Timeline
-    read_optimized: bool = False
+    base_files_only: bool = False
+    since: str | None = None
+    """Only rows that this commit or a later one wrote."""
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     format = "hudi"
 
     @staticmethod
-    def of(storage: Storage, instant: str, timeline: Timeline, read_optimized: bool = False) -> "HudiSnapshot":
-        snapshot = HudiSnapshot(storage, instant, timeline, read_optimized)
+    def of(
+        storage: Storage, instant: str, timeline: Timeline, base_files_only: bool = False, since: str | None = None
+    ) -> "HudiSnapshot":
+        snapshot = HudiSnapshot(storage, instant, timeline, base_files_only, since)
         _ = snapshot.schema
         return snapshot
 
     @property
     def location(self) -> str:
         return self.storage.location
+
+    @property
+    def version(self) -> str:
+        """The instant, and what else decides which rows there are."""
+        since = "" if self.since is None else f"{self.since}.."
+        return f"{since}{self.instant}{' read optimized' if self.base_files_only else ''}"
 
     @cached_property
     def properties(self) -> Mapping[str, str]:
@@ -60,9 +71,9 @@ class HudiSnapshot:
     def schema(self) -> pa.Schema:
         return arrow_schema(self._spark_schema)
 
-    @property
+    @cached_property
     def source_schema(self) -> pa.Schema:
-        return self.schema
+        return source_schema(self.schema)
 
     @property
     def spark_schema(self) -> str:
@@ -83,7 +94,7 @@ class HudiSnapshot:
 
     @property
     def data_files(self) -> HudiFiles:
-        return HudiFiles(self.storage, self.version)
+        return HudiFiles(self.storage, self.instant, self.since)
 
     def scan(self) -> ScanBuilder:
         return ScanBuilder(self)
@@ -103,9 +114,13 @@ class HudiSnapshot:
             [given.get(found.name, member(unknown, found.name)) for found in kind], fields=list(kind)
         )
 
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """The same: a count is that of the commit that wrote the file, and no bounds are known."""
+        return self.statistics(files, columns)
+
     @cached_property
     def _spark_schema(self) -> dict[str, Any]:
-        avro, file = self.timeline.schema(self.version)
+        avro, file = self.timeline.schema(self.instant)
         if not avro:
             # hudi-rs reads the escapes of a properties file; without a commit the schema is only there.
             file = self.storage.full_path(PROPERTIES)
@@ -118,8 +133,9 @@ class HudiSnapshot:
         return FileSlices(
             self.storage,
             self.timeline,
-            self.version,
+            self.instant,
             PartitionPaths.of(self.properties, self.schema),
             int(self.properties["hoodie.table.version"]),
-            self.read_optimized,
+            self.base_files_only,
+            self.since,
         )

@@ -4,15 +4,15 @@ Each call for a snapshot lists the timeline anew, so it sees what was committed 
 not changed, the snapshot of last time is given again, with what it has already looked up.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 
-from lakescan.errors import InvalidVersion
+from lakescan.errors import InvalidVersion, UnsupportedFeature
 from lakescan.hudi.engine import open_table
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.snapshot import HudiSnapshot
-from lakescan.hudi.time_travel import instant_at, instant_named
+from lakescan.hudi.time_travel import instant_at, instant_named, instants_between
 from lakescan.hudi.timeline import Timeline, list_timeline
 from lakescan.storage import Entry, Storage
 
@@ -23,8 +23,7 @@ class HudiTable:
 
     storage: Storage
     zone: str = "UTC"
-    read_optimized: bool = False
-    """Base files only: what a merge-on-read table was at its last compaction, file group by file group."""
+    base_files_only: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
     _kept: list[tuple[tuple[Entry, ...], Timeline, HudiSnapshot]] = field(
         default_factory=list, repr=False, compare=False
@@ -43,9 +42,27 @@ class HudiTable:
             instant = instant_named(timeline, str(version))
         elif timestamp is not None:
             instant = instant_at(timeline, timestamp)
-        if kept.version == instant:
+        if kept.instant == instant:
             return kept
-        return HudiSnapshot.of(self.storage, instant, timeline, self.read_optimized)
+        return HudiSnapshot.of(self.storage, instant, timeline, self.base_files_only)
+
+    def read_optimized(self) -> "HudiTable":
+        """The same table by its base files alone: fast, and each file group as it was when last compacted."""
+        return replace(self, base_files_only=True, _lock=Lock(), _kept=[])
+
+    def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> HudiSnapshot:
+        """The rows that the commits from `start` to `end` wrote, both included, as they were after `end`.
+
+        Each is an instant or a time: the first commit not before `start`, the last not after `end`; without an end the
+        newest. This is Hudi's incremental query: a row that was deleted again is not there.
+        """
+        timeline, newest = self._timeline()
+        if newest.properties.get("hoodie.populate.meta.fields", "true") != "true":
+            raise UnsupportedFeature(
+                self.location, "changes of a table without meta fields", "Its rows do not say which commit wrote them."
+            )
+        first, last = instants_between(timeline, start, end)
+        return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=first)
 
     def _timeline(self) -> tuple[Timeline, HudiSnapshot]:
         """The timeline now, and its newest snapshot."""
@@ -59,7 +76,7 @@ class HudiTable:
             if listing is None:
                 listing = list_timeline(self.storage, table.hudi_options())
             timeline = Timeline(self.storage, table)
-            snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.read_optimized)
+            snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
             self._kept[:] = [(listing, timeline, snapshot)]
             return timeline, snapshot
 

@@ -21,13 +21,42 @@ def instant_named(timeline: Timeline, version: str) -> str:
 
 def instant_at(timeline: Timeline, moment: str | datetime) -> str:
     """The newest completed instant at a moment; a time without a zone is in UTC."""
-    when = _moment(moment)
-    local = when.astimezone(None if timeline.table.timezone.lower() == "local" else timezone.utc)
-    text = f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03d}"
+    text = _as_instant(timeline, moment)
     reached = [instant for instant in timeline.instants if instant.ljust(17, "9") <= text]
     if not reached:
-        raise _not_found(timeline, f"{when.isoformat()}, which is before its first commit")
+        raise _not_found(timeline, f"{_moment(moment).isoformat()}, which is before its first commit")
     return reached[-1]
+
+
+def instants_between(
+    timeline: Timeline, start: int | str | datetime, end: int | str | datetime | None
+) -> tuple[str, str]:
+    """The first and the last completed instant of a range of instants or times, both ends included."""
+    last = timeline.newest() if end is None else _instant(timeline, end)
+    if _is_instant(start):
+        first = instant_named(timeline, str(start))
+    else:
+        text = _as_instant(timeline, start)  # type: ignore[arg-type]  # an int is an instant
+        first = next((instant for instant in timeline.instants if instant.ljust(17, "0") >= text), "")
+    if not first or first > last:
+        raise InvalidVersion(start, f"no commit is between it and {last}.")
+    return first, last
+
+
+def _instant(timeline: Timeline, found: int | str | datetime) -> str:
+    if isinstance(found, datetime) or not _is_instant(found):
+        return instant_at(timeline, str(found) if isinstance(found, int) else found)
+    return instant_named(timeline, str(found))
+
+
+def _is_instant(found: object) -> bool:
+    return str(found).isdigit()
+
+
+def _as_instant(timeline: Timeline, moment: str | datetime) -> str:
+    """A moment written as the table's timeline would write it."""
+    local = _moment(moment).astimezone(None if timeline.table.timezone.lower() == "local" else timezone.utc)
+    return f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03d}"
 
 
 def _moment(found: str | datetime) -> datetime:

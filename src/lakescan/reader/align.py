@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs
 from lakescan.errors import SchemaMismatch
-from lakescan.schema import FIELD_ID
+from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT
 
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
@@ -52,7 +52,7 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return _align_value(array, wanted)
+        return _align_value(array, wanted, WIDEN_BY_TEXT in (source.metadata or {}))
     if array.type.equals(wanted):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
@@ -93,9 +93,11 @@ def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa
     return pa.MapArray.from_arrays(array.offsets, keys, items, type=target.type, mask=mask)
 
 
-def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _align_value(array: pa.Array, wanted: pa.DataType, by_text: bool) -> pa.Array:
     if array.type.equals(wanted):
         return array
+    if by_text and pa.types.is_float32(array.type) and pa.types.is_float64(wanted):
+        return array.cast(pa.string()).cast(wanted)
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":

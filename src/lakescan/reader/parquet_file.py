@@ -98,9 +98,15 @@ class ParquetRows:
         found = {}
         for column in columns_of(predicate):
             path, type_ = self._file_path(column)
-            if path in by_path and self.file.schema.column(by_path[path]).max_repetition_level == 0:
+            if path in by_path and self._has_bounds(by_path[path], type_):
                 found[column] = LeafColumn(by_path[path], type_)
         return found
+
+    def _has_bounds(self, leaf: int, type_: pa.DataType) -> bool:
+        """Whether the leaf's statistics speak of the values that are read: not where a float may become another double."""
+        found = self.file.schema.column(leaf)
+        widened = found.physical_type == "FLOAT" and pa.types.is_float64(type_)
+        return found.max_repetition_level == 0 and not widened
 
     def _file_path(self, column: Column) -> tuple[str, pa.DataType]:
         fields, sources, targets = list(self.file.schema_arrow), list(self.source), list(self.schema)
