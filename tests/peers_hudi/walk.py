@@ -84,10 +84,12 @@ class Walk:
     def options(self) -> dict[str, str]:
         keys = {"simple": ("id", "part"), "complex": ("id,name", "part,bucket"), "none": ("id", "")}[self.keys]
         generator = {"simple": "Simple", "complex": "Complex", "none": "Nonpartitioned"}[self.keys]
-        merge = {
-            "hoodie.record.merge.mode": "EVENT_TIME_ORDERING" if self.event_time else "COMMIT_TIME_ORDERING",
-            "hoodie.datasource.write.precombine.field": "ts",
-        }
+        merge = {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}
+        if self.event_time:
+            merge = {
+                "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+                "hoodie.datasource.write.precombine.field": "ts",
+            }
         if self.version == 6:
             payload = "DefaultHoodieRecordPayload" if self.event_time else "OverwriteWithLatestAvroPayload"
             merge = {
@@ -218,8 +220,8 @@ class Walk:
         )
 
     def _write(self, rows: DataFrame, operation: str, **more: str) -> None:
-        writer = rows.write.format("hudi").options(**self.options).option("hoodie.datasource.write.operation", operation)
-        writer.options(**more).mode("append").save(self.path)
+        settings = {**self.options, "hoodie.datasource.write.operation": operation, **more}
+        rows.write.format("hudi").options(**settings).mode("append").save(self.path)
 
     def _compact(self, how: str) -> None:
         self.spark.sql(f"call run_compaction(op => '{how}', path => '{self.path}')").collect()
@@ -233,8 +235,9 @@ class Walk:
         self._name()
         same = "t.id = s.id and t.name = s.name" if self.keys == "complex" else "t.id = s.id"
         self.spark.sql(
-            f"merge into {self.name} t using (select id, name, part, bucket, ts + 1000 as ts from {self.name} "
-            f"where id % 4 = 2) s on {same} when matched then update set ratio = 7.5, ts = s.ts"
+            f"merge into {self.name} t using (select id, concat('name-', id) as name, 2000L as ts from "
+            f"(select explode(array(2, 6, 10, 14, 18)) as id)) s on {same} "
+            "when matched then update set ratio = 7.5, ts = s.ts"
         )
 
     def _cluster(self) -> None:
@@ -265,7 +268,8 @@ class Walk:
         self.spark.sql(f"create table if not exists {self.name} using hudi location '{self.path}'")
 
     def _change_schema(self) -> None:
-        change = self.random.choice(["add", "widen", "rename", "drop"] if self.evolution == "read" else ["add", "widen"])
+        known = ["add", "widen", "rename", "drop"] if self.evolution == "read" else ["add", "widen"]
+        change = self.random.choice(known)
         names = [name for name, _ in self.columns]
         if change == "add" and self.evolution == "write":
             self.columns.append((f"added_{len(self.steps)}", self.random.choice(["int", "string", "double"])))

@@ -22,6 +22,9 @@ class DeltaFiles:
         # The log percent-encodes paths; where one has a scheme, `Storage` decodes it with the rest of the URI.
         return path if ":/" in path else unquote(path)
 
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        return source
+
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]
         return None if vector is None else DeletionVectors(self.storage).deleted_rows(vector)

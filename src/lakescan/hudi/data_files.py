@@ -11,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.engine import merged
+from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.log_blocks import check_log_file
-from lakescan.hudi.names import COMMIT_TIME
+from lakescan.hudi.names import COMMIT_TIME, instant_of_base_file
 from lakescan.storage import Storage
 
 
@@ -26,10 +28,16 @@ class HudiFiles:
     """Blocks of later commits are not merged."""
     since: str | None = None
     """Only rows that this commit or a later one wrote."""
+    names: tuple[FileNames, ...] = ()
+    """How files of an age name their fields, oldest first."""
 
     def path(self, file: Mapping[str, Any]) -> str:
         path: str = file["path"]
         return path
+
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        names = self._names(file["path"])
+        return source if names is None else names.rename(source)
 
     def deleted_rows(self, file: Mapping[str, Any]) -> None:
         return None
@@ -40,7 +48,18 @@ class HudiFiles:
             return None
         return self._merged(file["path"], logs, columns)
 
+    def _names(self, path: str) -> FileNames | None:
+        written = int(instant_of_base_file(path.rsplit("/", 1)[-1]) or 0)
+        known = [names for names in self.names if names.since <= written]
+        return known[-1] if known and known[-1].names else None
+
     def _merged(self, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        if self._names(base) is not None:
+            raise UnsupportedFeature(
+                self.storage.full_path(base),
+                "log files merged with a base file from before a column was renamed or dropped",
+                "Compact the table, then read it.",
+            )
         for log in logs:
             check_log_file(self.storage, log)
         if self.since is None:

@@ -5,8 +5,6 @@ and the rows of that block are then missing from the answer in silence. Only fra
 word, the block's length, and behind the block its length once more.
 """
 
-import struct
-
 import pyarrow as pa
 
 from lakescan.errors import CorruptDataFile, MissingDataFile
@@ -37,12 +35,12 @@ def _next_block(file: pa.NativeFile, name: str, at: int, size: int) -> int:
         raise CorruptDataFile(name, f"no log block begins at byte {at}")
     if len(head) < len(_MAGIC) + _LENGTH:
         raise CorruptDataFile(name, f"the log block at byte {at} is cut off")
-    (length,) = struct.unpack(">Q", head[len(_MAGIC) :])
+    length = int.from_bytes(head[len(_MAGIC) :], "big")
     end = at + len(_MAGIC) + _LENGTH + length
     if length < _LENGTH or end > size:
         raise CorruptDataFile(name, f"the log block at byte {at} is cut off: it should end at byte {end} of {size}")
     file.seek(end - _LENGTH)
-    (again,) = struct.unpack(">Q", file.read(_LENGTH))
+    again = int.from_bytes(file.read(_LENGTH), "big")
     # The length behind a block counts the magic word too.
     if again != length + len(_MAGIC):
         raise CorruptDataFile(name, f"the log block at byte {at} is damaged: it says {length} bytes and then {again}")

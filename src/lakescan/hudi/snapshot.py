@@ -19,6 +19,7 @@ from lakescan.columns import member
 from lakescan.hudi.avro_schema import spark_schema
 from lakescan.hudi.data_files import HudiFiles
 from lakescan.hudi.engine import named_failures
+from lakescan.hudi.evolution import FileNames, file_names
 from lakescan.hudi.file_slices import FileSlices
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.partition_paths import PartitionPaths
@@ -94,7 +95,8 @@ class HudiSnapshot:
 
     @property
     def data_files(self) -> HudiFiles:
-        return HudiFiles(self.storage, self.instant, self.since)
+        with self._lock:
+            return HudiFiles(self.storage, self.instant, self.since, self._file_names)
 
     def scan(self) -> ScanBuilder:
         return ScanBuilder(self)
@@ -127,6 +129,10 @@ class HudiSnapshot:
             with named_failures(self.storage, PROPERTIES):
                 avro = self.timeline.table.get_schema_in_avro_str()
         return spark_schema(avro, self.properties.get("hoodie.populate.meta.fields", "true") == "true", file)
+
+    @cached_property
+    def _file_names(self) -> tuple[FileNames, ...]:
+        return file_names(self.storage, self.timeline, self.instant)
 
     @cached_property
     def _slices(self) -> FileSlices:

@@ -33,6 +33,9 @@ class DataFiles(Protocol):
     def path(self, file: Mapping[str, Any]) -> str:
         """Where the file is, for `storage`."""
 
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        """The plan's source schema, as this very file names its fields."""
+
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         """The rows of the file that are not to be read, None where all are."""
 

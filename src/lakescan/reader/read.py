@@ -42,7 +42,8 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
         for batch in merged:
             yield _finish(plan, _aligned(name, batch, source, schema), piece["partition"])
         return
-    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, source)
+    named = plan.files.source(piece, source)
+    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named)
     deleted = plan.files.deleted_rows(piece)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
         position = group.first_row
