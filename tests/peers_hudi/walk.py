@@ -114,6 +114,7 @@ class Walk:
             "hoodie.metadata.enable": str(self.metadata_table).lower(),
             "hoodie.datasource.write.reconcile.schema": "false",
             "hoodie.schema.on.read.enable": str(self.evolution == "read").lower(),
+            "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": str(self.evolution == "read").lower(),
             "hoodie.insert.shuffle.parallelism": "2",
             "hoodie.upsert.shuffle.parallelism": "2",
             "hoodie.delete.shuffle.parallelism": "2",
@@ -289,6 +290,7 @@ class Walk:
         """ALTER TABLE, with Hudi's own record of field ids (its internal schema)."""
         table = self.name
         self.spark.sql("set hoodie.schema.on.read.enable=true")
+        self.spark.sql("set hoodie.datasource.write.schema.allow.auto.evolution.column.drop=true")
         self._name()
         free = [name for name in names if name in ("ratio", "small", "day", "ok") or name.startswith(("added", "new"))]
         if change == "add" or not free:

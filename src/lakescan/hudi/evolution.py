@@ -53,11 +53,13 @@ def file_names(storage: Storage, timeline: Timeline, instant: str) -> tuple[File
     found = []
     for version in versions:
         then = {ids: path for path, ids in _fields(version["fields"], "", ())}
+        taken = set(then.values())
         differ = {}
         for path, ids in now.items():
-            name = then[ids].rsplit(".", 1)[-1] if ids in then else _NOWHERE
-            if name != path.rsplit(".", 1)[-1]:
-                differ[path] = name
+            # A field that came later is simply not found, unless another one had its name before.
+            old = then.get(ids, _NOWHERE if path in taken else path)
+            if old != path:
+                differ[path] = old.rsplit(".", 1)[-1]
         found.append(FileNames(int(version["version_id"]), differ))
     return tuple(found) if any(version.names for version in found) else ()
 
