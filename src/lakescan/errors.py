@@ -127,6 +127,19 @@ class UnsupportedFeature(LakescanError):
         super().__init__(f"{location} needs {feature}, which Lakescan does not support. {advice}")
 
 
+class CatalogManaged(UnsupportedFeature):
+    """A table whose newest commits only its catalog knows."""
+
+    def __init__(self, location: str, feature: str) -> None:
+        super().__init__(
+            location,
+            f"its catalog (the table feature {feature})",
+            "A catalog decides which commits of this table count, and keeps the newest of them to itself, so reading "
+            "the folder could give a version that never was. Read it by its name with an engine connected to that "
+            "catalog.",
+        )
+
+
 class UnsupportedType(LakescanError):
     """A column of a type that Lakescan cannot represent."""
 

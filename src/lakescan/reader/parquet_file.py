@@ -16,6 +16,7 @@ from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
 from lakescan.predicate import Column, Predicate, columns_of
 from lakescan.reader.align import align, find_field
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
+from lakescan.schema import is_variant
 from lakescan.storage import Storage
 
 _BATCH_BYTES = 8 << 20
@@ -133,8 +134,8 @@ class ParquetRows:
 
 
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:
-    """The parts of a file's column that `source` asks for; all of it where it is not a struct."""
-    if not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
+    """The parts of a file's column that `source` asks for; all of it where it is not a struct with fields to choose."""
+    if is_variant(source.type) or not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
         return [path]
     found: list[str] = []
     for child in source.type:
