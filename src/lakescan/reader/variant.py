@@ -6,6 +6,7 @@ only by their numbers in `metadata`, which is kept and, where a shredded field's
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class _Names:
             int.from_bytes(data[at : at + width], "little") for at in range(1 + width, 1 + width * (count + 2), width)
         ]
         begin = 1 + width * (count + 2)
-        self.names = [data[begin + a : begin + b] for a, b in zip(offsets, offsets[1:], strict=False)]
+        self.names = [data[begin + a : begin + b] for a, b in pairwise(offsets)]
         self._known = count
         self._ids = {name: at for at, name in enumerate(self.names)}
 
@@ -173,7 +174,7 @@ def _fields(data: bytes, known: _Names) -> dict[bytes, bytes]:
     ids = [_number(data, ids_at + at * id_width, id_width) for at in range(count)]
     offsets = [_number(data, offsets_at + at * offset_width, offset_width) for at in range(count + 1)]
     edges = sorted(offsets)
-    following = dict(zip(edges, edges[1:], strict=False))
+    following = dict(pairwise(edges))
     return {
         known.names[number]: data[values_at + begin : values_at + following[begin]]
         for number, begin in zip(ids, offsets, strict=False)
