@@ -56,6 +56,8 @@ class StatisticsRequest:
 
     logical: pa.Schema
     physical: pa.Schema
+    once_float: frozenset[tuple[str, ...]] = frozenset()
+    """Doubles that were floats, by their logical path: bounds of old files are known only as closely as a float."""
 
 
 def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -89,7 +91,9 @@ def _decoded(path: pa.ChunkedArray) -> pa.ChunkedArray:
         at = np.flatnonzero(data[:-2] == ord("%"))
         escapes.update(np.unique(data[at + 1].astype(np.uint16) << 8 | data[at + 2]).tolist())
     valid = [
-        pair for pair in (escape.to_bytes(2) for escape in escapes) if all(character in _HEX for character in pair)
+        pair
+        for pair in (escape.to_bytes(2, "big") for escape in escapes)
+        if all(character in _HEX for character in pair)
     ]
     # The percent sign's own escape comes last: what it gives begins no other.
     for escape in sorted(valid, key=lambda escape: escape == b"25"):

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakescan.delta import column_mapping
+from lakescan.delta.type_widening import once_float
 from lakescan.errors import CatalogManaged, CorruptLog, UnsupportedFeature
 from lakescan.schema import arrow_schema
 
@@ -110,6 +111,11 @@ class Metadata:
     def source_schema(self) -> pa.Schema:
         """The same fields in the same order, in the names and ids that files and statistics use."""
         return arrow_schema(column_mapping.physical_names(self.schema_json, self._mapping_mode))
+
+    @cached_property
+    def once_float(self) -> frozenset[tuple[str, ...]]:
+        """The columns whose statistics in old files are only as close as a float."""
+        return once_float(self.schema_json)
 
     @cached_property
     def spark_schema(self) -> str:

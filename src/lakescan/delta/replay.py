@@ -66,10 +66,8 @@ class Replay:
         parts = [commits.adds]
         if self.segment.checkpoint:
             for source in checkpoint_sources(self.storage, self.segment.checkpoint, names):
-                adds = source.adds
-                stale = pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=commits.touched)
                 sources.append(source)
-                parts.append(adds.filter(pc.invert(stale)))
+                parts.append(_not_touched(source.adds, commits.touched))
         numbered = [
             part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
             for at, part in enumerate(parts)
@@ -142,6 +140,12 @@ class LiveFiles:
             # The files are known; without their statistics they are all read, which is right.
             warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
             return pa.nulls(len(rows), statistics_type(wanted.logical))
+
+
+def _not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
+    if not len(touched):
+        return adds
+    return adds.filter(pc.invert(pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)))
 
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:
