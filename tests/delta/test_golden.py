@@ -20,7 +20,7 @@ import pytest
 
 import lakescan
 from lakescan import errors
-from tests.conftest import GOLDEN
+from conftest import GOLDEN
 
 TABLES = sorted(str(log.parent.relative_to(GOLDEN / "delta")) for log in (GOLDEN / "delta").rglob("_delta_log"))
 EXPECTED: dict[str, Any] = json.loads((GOLDEN / "expected.json").read_text())["delta"] if GOLDEN.is_dir() else {}
