@@ -17,10 +17,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import GOLDEN
 
 import lakescan
 from lakescan import errors
-from conftest import GOLDEN
 
 TABLES = sorted(str(log.parent.relative_to(GOLDEN / "delta")) for log in (GOLDEN / "delta").rglob("_delta_log"))
 EXPECTED: dict[str, Any] = json.loads((GOLDEN / "expected.json").read_text())["delta"] if GOLDEN.is_dir() else {}
@@ -176,7 +176,10 @@ def test_a_golden_table_reads_as_an_independent_reader_says(table: str) -> None:
             version, paths = WITHOUT_DATA[table]
             snapshot = lakescan.open(GOLDEN / "delta" / table).snapshot()
             listed = snapshot.scan().build().files()["path"].to_pylist()
-            assert (snapshot.version, sorted(listed)) == (version, sorted(f"{snapshot.location}/{path}" for path in paths))
+            assert (snapshot.version, sorted(listed)) == (
+                version,
+                sorted(f"{snapshot.location}/{path}" for path in paths),
+            )
             with pytest.raises(errors.MissingDataFile):
                 _read(table)
             return

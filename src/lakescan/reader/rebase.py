@@ -119,4 +119,4 @@ def _standard_offset(zone: str) -> int:
     """A zone's offset without daylight saving, which Java's old calendar used for all of the past before 1900."""
     moments = pa.array(_WINTER_AND_SUMMER).cast(pa.timestamp("us", zone))
     local = pc.local_timestamp(moments).cast(pa.int64()).to_pylist()
-    return min(there - moment for there, moment in zip(local, _WINTER_AND_SUMMER, strict=True))
+    return int(min(there - moment for there, moment in zip(local, _WINTER_AND_SUMMER, strict=True)))
