@@ -125,3 +125,43 @@ def test_names_in_another_case_are_found_and_exact_ones_preferred(tmp_path: Path
     table.append(pa.table({"ID": [9], "Id": [3], "Sub": [{"Xy": 4}]}), stats=False)
     found = lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist()
     assert sorted(found, key=lambda row: row["Id"]) == [{"Id": 1, "Sub": {"Xy": 2}}, {"Id": 3, "Sub": {"Xy": 4}}]
+
+
+@pytest.mark.parametrize("as_integer", [True, False])
+def test_decimals_of_every_precision_read_in_both_encodings(as_integer: bool, tmp_path: Path) -> None:
+    types = [pa.decimal128(precision, precision // 2) for precision in range(1, 39)]
+    values = [Decimal(("-" if n % 2 else "") + "9" * n + f"E-{n // 2}") for n in range(1, 39)]
+    schema = pa.schema([(f"d{type_.precision}", type_) for type_ in types])
+    table = DeltaBuilder(tmp_path, schema)
+    columns = [pa.array([value, None], type_) for value, type_ in zip(values, types, strict=True)]
+    table.append(pa.table(columns, schema=schema), store_decimal_as_integer=as_integer)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert found.schema.types == types
+    assert list(found.to_pylist()[0].values()) == values
+    assert set(found.to_pylist()[1].values()) == {None}
+
+
+# Year 1, both sides of 1970, the last moment of 9999 and a moment in the year 255479.
+FAR = [-62_135_596_800_000_000, -1, 0, 253_402_300_799_999_999, 8_000_000_000_000_000_000]
+
+
+def test_timestamps_near_and_far_read_in_every_encoding(tmp_path: Path) -> None:
+    kind = pa.timestamp("us", "UTC")
+    table = DeltaBuilder(tmp_path, pa.schema([("t", kind)]))
+    table.append(pa.table({"t": pa.array(FAR).cast(kind)}), stats=False)
+    # pyarrow writes INT96 from nanoseconds, so only those of the years 1678 to 2262; it keeps milliseconds apart.
+    near = pa.array([-1, 0, 9_000_000_000_000_123]).cast(kind)
+    table.append(pa.table({"t": near}), stats=False, use_deprecated_int96_timestamps=True)
+    table.append(pa.table({"t": pa.array([-7]).cast(pa.timestamp("ms", "UTC"))}), stats=False)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()["t"]
+    assert sorted(found.cast(pa.int64()).to_pylist()) == sorted([*FAR, -1, 0, 9_000_000_000_000_123, -7000])
+
+
+def test_dates_beyond_pythons_years_read_and_filter(tmp_path: Path) -> None:
+    days = [-(2**31), -1_000_000, 0, 2_932_896, 2**31 - 1]
+    table = DeltaBuilder(tmp_path, pa.schema([("d", pa.date32())]))
+    table.append(pa.table({"d": pa.array(days, pa.int32()).cast(pa.date32())}), stats=False)
+    scan = lakescan.open(table.path).snapshot().scan()
+    assert scan.build().to_arrow()["d"].cast(pa.int32()).to_pylist() == days
+    later = scan.filter("d > DATE'1969-01-01'").build().to_arrow()["d"].cast(pa.int32()).to_pylist()
+    assert later == [0, 2_932_896, 2**31 - 1]

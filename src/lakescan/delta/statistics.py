@@ -111,14 +111,19 @@ def _next_float(values: pa.Array, towards: float) -> pa.Array:
 def _lower(values: pa.Array, once_float: bool) -> pa.Array:
     if once_float and pa.types.is_float64(values.type):
         return pc.min_element_wise(values, _next_float(values, -np.inf), skip_nulls=False)
-    return pc.subtract(values, _MILLISECOND) if pa.types.is_timestamp(values.type) else values
+    if not pa.types.is_timestamp(values.type):
+        return values
+    moved = pc.subtract(values, _MILLISECOND)
+    # Beyond the last moment there is, Arrow counts on from the other end; such a bound is unknown.
+    return pc.if_else(pc.less(moved, values), moved, pa.scalar(None, values.type))
 
 
 def _upper(values: pa.Array, once_float: bool) -> pa.Array:
     if once_float and pa.types.is_float64(values.type):
         return pc.max_element_wise(values, _next_float(values, np.inf), skip_nulls=False)
     if pa.types.is_timestamp(values.type):
-        return pc.add(values, _MILLISECOND)
+        moved = pc.add(values, _MILLISECOND)
+        return pc.if_else(pc.greater(moved, values), moved, pa.scalar(None, values.type))
     if not pa.types.is_string(values.type):
         return values
     # A cut maximum ends in a character that writers believed to be the last one; some characters come after it.
