@@ -103,12 +103,15 @@ class Bridge:
 
     def columns(self, spark_schema: str) -> JavaObject:
         column = self.jvm.org.apache.spark.sql.connector.catalog.Column
+        # A collation is part of a string's type, and only the field as a whole says which.
+        types = [field.dataType() for field in self.data_type(spark_schema).fields()]
         made = []
-        for field in json.loads(spark_schema)["fields"]:
-            metadata = {key: value for key, value in (field.get("metadata") or {}).items() if key != "comment"}
-            comment = (field.get("metadata") or {}).get("comment")
-            kind = self.data_type(json.dumps(field["type"]))
-            made.append(column.create(field["name"], kind, field["nullable"], comment, json.dumps(metadata)))
+        for field, kind in zip(json.loads(spark_schema)["fields"], types, strict=True):
+            notes = field.get("metadata") or {}
+            metadata = {key: value for key, value in notes.items() if key not in ("comment", "__COLLATIONS")}
+            made.append(
+                column.create(field["name"], kind, field["nullable"], notes.get("comment"), json.dumps(metadata))
+            )
         return self.array(CATALOG + "Column", made)
 
     def identity_partitions(self, names: Iterable[str]) -> JavaObject:
