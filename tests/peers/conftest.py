@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import lakescan
 
-TABLES = 120
+TABLES = 100
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,10 +68,13 @@ def _start(warehouse: Path) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
         # Thousands of tiny statements: quick compilation beats quick code.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
+        "spark.sql.ui.explainMode": "simple",
+        "spark.sql.maxPlanStringLength": "100",
+        "spark.sql.ui.retainedExecutions": "1",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -94,3 +98,18 @@ def _start(warehouse: Path) -> SparkSession:
         )
     spark.sparkContext.setLogLevel("OFF")
     return lakescan.install(spark)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    results = Results(config)
+    done = results.all()
+    kinds = sum((Counter(found["kinds"]) for found in done), Counter())
+    refused = Counter(told.split(":")[0] for found in done for told in found["refused"])
+    total = {name: sum(found[name] for found in done) for name in ("versions", "rows", "filters", "seconds")}
+    terminalreporter.section("comparison with Delta Spark, all runs of this code")
+    terminalreporter.line(
+        f"{len(done)} tables of {results.wanted}: {sum(kinds.values())} operations, {total['versions']} versions, "
+        f"{total['rows']} rows, {total['filters']} filters, {total['seconds'] / 60:.0f} minutes"
+    )
+    for kind, count in kinds.most_common():
+        terminalreporter.line(f"  {count:5d} {kind}" + (f" ({refused[kind]} refused)" if refused[kind] else ""))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from peers.compare import Different, same_rows
 from peers.operations import OPERATIONS, NotHere, condition, delta_log
 from peers.values import PLAIN_NAMES, quoted, random_partition_type, random_type
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
@@ -172,9 +173,9 @@ class Walk:
             said = OPERATIONS[kind][0](self)
         except NotHere:
             return
-        except PySparkException as error:
-            # Delta Spark's own rules forbid some of what the walk can think of; the count of these is reported.
-            self.outcome.refused.append(f"{kind}: {str(error).splitlines()[0][:200]}")
+        except (PySparkException, Py4JJavaError) as error:
+            # Delta Spark's own rules forbid some of what the walk can think of; they are counted and kept.
+            self.outcome.refused.append(f"{kind}: {_first_line(error)}")
             self.path, self.key = path, key
             self._forget()
             return
@@ -240,3 +241,8 @@ class Walk:
                     self.outcome.untold_filters += 1
                     continue
                 same_rows(scan.to_arrow(), expected, what)
+
+
+def _first_line(error: Exception) -> str:
+    told = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    return str(told).splitlines()[0][:200]
