@@ -6,8 +6,9 @@ gives a sentence that says what it did. `NotHere` means that the table offers no
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, Protocol
+from typing import Protocol
 
+from peers.session import delta_log
 from peers.values import MAPPED_NAMES, PLAIN_NAMES, ddl, literal, quoted, random_partition_type, random_type, text
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
@@ -145,11 +146,6 @@ def structs(schema: t.StructType) -> list[tuple[str, t.StructType]]:
     for field in schema:
         visit(quoted(field.name), field.dataType)
     return found
-
-
-def delta_log(spark: SparkSession, path: str) -> Any:
-    """Delta Spark's own object for a table's log."""
-    return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
 
 
 def set_property(table: Table, name: str, value: str) -> str:

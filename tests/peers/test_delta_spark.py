@@ -8,7 +8,7 @@ from peers.results import RESULTS, Results
 from peers.walk import Walk
 from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.peers
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(1800)]
 
 
 def test_every_version_reads_the_same(seed: int, delta_spark: SparkSession, results: Results) -> None:

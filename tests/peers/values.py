@@ -31,15 +31,18 @@ _TEXTS = [
     "\\",
     "two\nlines",
     " ",
+    "x" * 40,
+    "x" * 31 + "😀" * 3,
+    "y" * 32,
 ]
-_LONG_TEXTS = ["x" * 40, "x" * 31 + "😀" * 3, "y" * 32]
 _DAYS = ["0001-01-01", "1500-02-28", "1582-10-15", "1969-12-31", "1970-01-01", "2024-02-29", "2024-03-01", "9999-12-31"]
 _DOCUMENTS = ["1", "null", "[1, 2.5, true]", '{"a": {"b": "c"}, "d": 1e3}', '"x"']
+_FLOATS = ["0.0", "-0.0", "1.5", "-2.25", "1e-30", "3e38", "NaN", "Infinity", "-Infinity", "0.1"]
 _CLOCKS = ["00:00:00", "23:59:59.999999", "12:30:00.123456", "01:02:03.5"]
 _WHOLE = {t.ByteType(): 7, t.ShortType(): 15, t.IntegerType(): 31, t.LongType(): 63}
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
-_PRIMITIVES = [
+PRIMITIVES = [
     "BOOLEAN",
     "TINYINT",
     "SMALLINT",
@@ -59,7 +62,7 @@ _PRIMITIVES = [
     "TIMESTAMP",
     "TIMESTAMP_NTZ",
 ]
-_TOP_ONLY = ["VARCHAR(4)"]
+_TOP_ONLY = ["VARCHAR(4)", "CHAR(3)"]
 
 
 def quoted(name: str) -> str:
@@ -94,14 +97,14 @@ def random_type(rng: Random, depth: int = 2, top: bool = True) -> str:
         if kind == "array":
             return f"ARRAY<{random_type(rng, depth - 1, False)}>"
         return f"MAP<{rng.choice(['STRING', 'INT', 'DATE'])}, {random_type(rng, depth - 1, False)}>"
-    choices = _PRIMITIVES + (_TOP_ONLY if top else [])
+    choices = PRIMITIVES + (_TOP_ONLY if top else [])
     if "variantType" in SUPPORTED_FEATURES:
         choices = [*choices, "VARIANT"]
     return rng.choice(choices)
 
 
 def random_partition_type(rng: Random) -> str:
-    return rng.choice([name for name in _PRIMITIVES if name != "VARIANT"])
+    return rng.choice([name for name in PRIMITIVES if name != "VARIANT"])
 
 
 def literal(rng: Random, field: t.StructField, null: float = 0.15) -> str:
@@ -123,34 +126,34 @@ def value(rng: Random, type_: t.DataType, null: float = 0.15) -> str:
     if isinstance(type_, t.MapType):
         keys = {value(rng, type_.keyType, 0) for _ in range(rng.randint(0, 2))}
         return f"map({', '.join(f'{key}, {value(rng, type_.valueType)}' for key in sorted(keys))})"
-    return _primitive(rng, type_)
+    return rng.choice(pool(type_))
 
 
-def _primitive(rng: Random, type_: t.DataType) -> str:
+def pool(type_: t.DataType) -> list[str]:
+    """The values that are tried of a type, as SQL text."""
     if isinstance(type_, t.BooleanType):
-        return rng.choice(["true", "false"])
+        return ["true", "false"]
     if type_ in _WHOLE:
         top = 2 ** _WHOLE[type_]
-        return f"CAST('{rng.choice([0, 1, 2, 3, 5, 8, -1, 100, top - 1, -top])}' AS {ddl(type_)})"
+        return [f"CAST('{found}' AS {ddl(type_)})" for found in (0, 1, 2, 3, 5, 8, -1, 100, top - 1, -top)]
     if isinstance(type_, (t.FloatType, t.DoubleType)):
-        found = rng.choice(["0.0", "-0.0", "1.5", "-2.25", "1e-30", "3e38", "NaN", "Infinity", "-Infinity", "0.1"])
-        return f"CAST('{found}' AS {ddl(type_)})"
+        return [f"CAST('{found}' AS {ddl(type_)})" for found in _FLOATS]
     if isinstance(type_, t.DecimalType):
         whole, point = type_.precision - type_.scale, type_.scale
         most = "9" * whole + ("." + "9" * point if point else "")
         least = "0." + "0" * (point - 1) + "1" if point else "7"
-        found = rng.choice(["0", "1", "-1", "2.5" if point else "3", most, "-" + most, least])
-        return f"CAST('{found}' AS {ddl(type_)})"
+        found = ["0", "1", "-1", "2.5" if point else "3", most, "-" + most, least]
+        return [f"CAST('{number}' AS {ddl(type_)})" for number in found]
     if isinstance(type_, t.StringType):
-        return text(rng.choice(_TEXTS if rng.random() < 0.85 else _LONG_TEXTS))
+        return [text(found) for found in _TEXTS]
     if isinstance(type_, t.BinaryType):
-        return f"X'{rng.choice(['', '00', 'FF', '00FF80', '616263', 'C3A9'])}'"
+        return [f"X'{found}'" for found in ("", "00", "FF", "00FF80", "616263", "C3A9")]
     if isinstance(type_, t.DateType):
-        return f"DATE'{rng.choice(_DAYS)}'"
+        return [f"DATE'{day}'" for day in _DAYS]
     if isinstance(type_, t.TimestampType):
-        return f"TIMESTAMP'{rng.choice(_DAYS[:-1])} {rng.choice(_CLOCKS)} UTC'"
+        return [f"TIMESTAMP'{day} {clock} UTC'" for day in _DAYS[:-1] for clock in _CLOCKS]
     if isinstance(type_, t.TimestampNTZType):
-        return f"TIMESTAMP_NTZ'{rng.choice(_DAYS)} {rng.choice(_CLOCKS)}'"
+        return [f"TIMESTAMP_NTZ'{day} {clock}'" for day in _DAYS for clock in _CLOCKS]
     if type_.typeName() == "variant":
-        return f"parse_json({text(rng.choice(_DOCUMENTS))})"
+        return [f"parse_json({text(found)})" for found in _DOCUMENTS]
     raise AssertionError(f"no values for {type_}")

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 from peers.compare import Different, same_rows
-from peers.operations import OPERATIONS, NotHere, condition, delta_log
+from peers.operations import OPERATIONS, NotHere, condition
+from peers.session import delta_log, settings
 from peers.values import PLAIN_NAMES, quoted, random_partition_type, random_type
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -105,10 +106,7 @@ class Walk:
     # The walk
 
     def run(self) -> Outcome:
-        conf = self._settings()
-        for name, value in conf.items():
-            self.spark.conf.set(name, value)
-        try:
+        with settings(self.spark, self._settings()):
             self._create()
             length = self.rng.randint(FEWEST_OPERATIONS, FEWEST_OPERATIONS + 2)
             for _ in range(8 * length):
@@ -117,9 +115,6 @@ class Walk:
                 self._step()
             self._compare_all_again()
             self._compare_filters()
-        finally:
-            for name in conf:
-                self.spark.conf.unset(name)
         self.outcome.versions = len(self._known)
         self.outcome.rows = sum(table.num_rows for table in self._known.values())
         assert len(self.outcome.operations) > FEWEST_OPERATIONS, f"too short a walk: {self.outcome}"

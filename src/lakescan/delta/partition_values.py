@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
 from lakescan.errors import CorruptLog
+from lakescan.schema import padded
 
 
 def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, log: str) -> pa.StructArray:
@@ -19,7 +20,7 @@ def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, lo
     for source, field in zip(texts.type, fields, strict=True):
         found = member(texts, source.name)
         try:
-            columns.append(_typed(found, field.type, zone))
+            columns.append(padded(_typed(found, field.type, zone), field))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise CorruptLog(
                 log, f"a value of the partition column {field.name} is no {field.type} ({error})"

@@ -2,7 +2,8 @@
 
 In a bound predicate every column is spelled as the schema spells it, and every literal has the type in which
 Spark (ANSI mode, session time zone UTC) compares it; no literal is ever rounded to fit. A predicate that Spark
-would refuse, or that would need a cast of a text column, raises InvalidFilter, UnknownColumn or AmbiguousColumn.
+would refuse, or that would need a cast of a text column, raises InvalidFilter, UnknownColumn or AmbiguousColumn;
+so does one that compares a CHAR column, because Spark pads both sides and statistics know only what was stored.
 """
 
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ from lakescan.predicate.tree import (
     Predicate,
     StartsWith,
 )
+from lakescan.schema import field_at, padded_length
 
 
 def bind(predicate: Predicate, schema: pa.Schema) -> Predicate:
@@ -60,6 +62,7 @@ def _bind_leaf(leaf: Comparison | In | StartsWith, schema: pa.Schema) -> Predica
     column, kind = resolve(leaf.left if isinstance(leaf, Comparison) else leaf.column, schema)
     if pa.types.is_nested(kind):
         raise _Incomparable(f"{column} is a {kind}, which can only be asked for IS NULL")
+    _refuse_padded(column, schema)
     match leaf:
         case StartsWith(_, prefix):
             if not is_text(kind) and not pa.types.is_null(kind):
@@ -71,9 +74,17 @@ def _bind_leaf(leaf: Comparison | In | StartsWith, schema: pa.Schema) -> Predica
             if isinstance(right, Literal):
                 return Comparison(op, column, _as_compared(right, kind))
             other, other_kind = resolve(right, schema)
+            _refuse_padded(other, schema)
             if comparison_type(kind, other_kind) is None:
                 raise _Incomparable(f"{column} is {kind} and {other} is {other_kind}, which cannot be compared")
             return Comparison(op, column, other)
+
+
+def _refuse_padded(column: Column, schema: pa.Schema) -> None:
+    field = field_at(schema, column.path)
+    length = None if field is None else padded_length(field)
+    if length is not None:
+        raise _Incomparable(f"{column} is a CHAR({length}), which can only be asked for IS NULL")
 
 
 def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:

@@ -1,8 +1,8 @@
 """Columns of a data file in the table's exact type and names, however the file was written.
 
 Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a
-narrower type is widened; nothing is ever cut: a value that does not fit is an error. Structs, lists and maps
-are rebuilt around their aligned children, sharing buffers.
+narrower type is widened; nothing is ever cut: a value that does not fit is an error; a CHAR is padded to its
+length. Structs, lists and maps are rebuilt around their aligned children, sharing buffers.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.schema import FIELD_ID
+from lakescan.schema import FIELD_ID, padded
 
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
@@ -31,7 +31,7 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return _align_value(array, wanted)
+        return padded(_align_value(array, wanted), target)
     if array.type.equals(wanted):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
