@@ -1,4 +1,4 @@
-"""One Spark session with Delta's own catalog and, beside it, Lakescan; small and quick for thousands of tiny statements."""
+"""One Spark session with Delta's own catalog and, beside it, Lakescan: made for thousands of tiny statements."""
 
 import os
 import sys

@@ -33,9 +33,7 @@ def _compare(spark: SparkSession, path: Path, zone: str) -> None:
 
 @pytest.mark.parametrize("utc", ["true", "false"])
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
-def test_every_value_is_read_as_a_partition_value(
-    delta_spark: SparkSession, tmp_path: Path, zone: str, utc: str
-) -> None:
+def test_every_value_is_read_as_a_partition(delta_spark: SparkSession, tmp_path: Path, zone: str, utc: str) -> None:
     columns = ", ".join(f"p{at} {type_}" for at, type_ in enumerate(TYPES))
     names = ", ".join(f"p{at}" for at in range(len(TYPES)))
     written = {

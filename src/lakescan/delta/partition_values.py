@@ -32,8 +32,6 @@ def _typed(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     if pa.types.is_timestamp(target):
         return _timestamps(texts, target, zone)
-    if pa.types.is_binary(target):
-        return _binary(texts)
     if pa.types.is_null(target):
         return pa.nulls(len(texts))
     return texts.cast(target)
@@ -47,10 +45,3 @@ def _timestamps(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     absolute = pc.if_else(zoned, texts, None).cast(target)
     there = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="latest").cast(target)
     return pc.coalesce(absolute, there)
-
-
-def _binary(texts: pa.Array) -> pa.Array:
-    """Delta writes each byte as the character of that number."""
-    found = texts.dictionary_encode()
-    values = [value.encode("latin-1", errors="replace") for value in found.dictionary.to_pylist()]
-    return pa.array(values, pa.binary()).take(found.indices)
