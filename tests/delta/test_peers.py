@@ -1,0 +1,77 @@
+"""What the comparison with Delta Spark (`make peers`) has found, each in its smallest form.
+
+The answers are Delta Spark's. Where a whole table was needed it is stored under `tests/data/peers`, named after the
+seed of the walk that found it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from tables import DeltaBuilder
+
+import lakescan
+from lakescan.errors import InvalidFilter, UnsupportedType
+
+
+def _char_schema(*partition: str) -> dict[str, Any]:
+    note = {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}
+    names = ["c", *partition]
+    return {
+        "type": "struct",
+        "fields": [{"name": name, "type": "string", "nullable": True, "metadata": note} for name in names],
+    }
+
+
+@pytest.fixture
+def chars(tmp_path: Path) -> str:
+    """Seed 0: Delta Spark stores a CHAR as it was given and pads it when it reads."""
+    table = DeltaBuilder(tmp_path / "chars", _char_schema("p"), partition_by=["p"])
+    stored = pa.table({"c": ["é", "", None, "abc"]})
+    table.append(stored, partition={"p": "x"})
+    return table.path
+
+
+def test_a_char_is_padded_to_its_length(chars: str) -> None:
+    found = lakescan.open(chars).snapshot().scan().build().to_arrow()
+    assert found.to_pydict() == {"c": ["é  ", "   ", None, "abc"], "p": ["x  "] * 4}
+
+
+@pytest.mark.spark
+def test_spark_finds_a_char_by_its_value_with_and_without_the_spaces(chars: str, spark: SparkSession) -> None:
+    frame = lakescan.read(spark, chars)
+    assert [row.c for row in frame.where("c = 'é'").collect()] == ["é  "]
+    assert [row.c for row in frame.where("c = 'é  ' AND p = 'x'").collect()] == ["é  "]
+
+
+def test_a_char_cannot_be_compared_without_spark(chars: str) -> None:
+    scan = lakescan.open(chars).snapshot().scan()
+    with pytest.raises(InvalidFilter, match=r"CHAR\(3\)"):
+        scan.filter("c = 'é'")
+    assert scan.filter("c IS NULL").build().to_arrow().num_rows == 1
+
+
+def test_a_char_inside_another_type_is_refused_by_name(tmp_path: Path) -> None:
+    inner = {"type": "struct", "fields": [{"name": "x", "type": "string", "nullable": True, "metadata": {}}]}
+    note = {"__CHAR_VARCHAR_TYPE_STRING": "struct<x:char(3)>"}
+    field = {"name": "s", "type": inner, "nullable": True, "metadata": note}
+    table = DeltaBuilder(tmp_path / "t", {"type": "struct", "fields": [field]})
+    with pytest.raises(UnsupportedType, match=r"struct<x:char\(3\)>"):
+        lakescan.open(table.path).snapshot()
+
+
+def test_a_varchar_stays_as_it_was_stored(tmp_path: Path) -> None:
+    field = {"name": "v", "type": "string", "nullable": True, "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "varchar(3)"}}
+    table = DeltaBuilder(tmp_path / "t", {"type": "struct", "fields": [field]})
+    table.append(pa.table({"v": ["a"]}))
+    assert lakescan.open(table.path).snapshot().scan().filter("v = 'a'").build().to_arrow()["v"].to_pylist() == ["a"]
+
+
+def test_a_binary_partition_value_is_the_bytes_of_its_text(tmp_path: Path) -> None:
+    schema = pa.schema([("id", pa.int64()), ("p", pa.binary())])
+    table = DeltaBuilder(tmp_path / "t", schema, partition_by=["p"])
+    table.append(pa.table({"id": [1]}), partition={"p": "\x00é\ufffd"})
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert found["p"].to_pylist() == [b"\x00\xc3\xa9\xef\xbf\xbd"]
