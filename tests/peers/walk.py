@@ -27,6 +27,7 @@ from lakescan.errors import InvalidFilter
 FEWEST_OPERATIONS = 8
 _FILTERS_AT = 1
 _FILTERS = 3
+_FEEDS = 3
 _FOLDERS = ["plain", "with space", "per%20cent", "ünï-日本", "a=b", "plus+and&"]
 _ZONES = ["UTC", "UTC", "America/New_York", "Asia/Kolkata"]
 
@@ -42,6 +43,7 @@ class Outcome:
     versions: int = 0
     rows: int = 0
     filters: int = 0
+    feeds: int = 0
     untold_filters: int = 0
     """Conditions that only Spark could say: Lakescan's own filter text refused them by name."""
 
@@ -115,6 +117,7 @@ class Walk:
                 self._step()
             self._compare_all_again()
             self._compare_filters()
+            self._compare_changes()
         self.outcome.versions = len(self._known)
         self.outcome.rows = sum(table.num_rows for table in self._known.values())
         assert len(self.outcome.operations) > FEWEST_OPERATIONS, f"too short a walk: {self.outcome}"
@@ -148,6 +151,7 @@ class Walk:
         properties = {
             "delta.columnMapping.mode": mapping,
             "delta.enableDeletionVectors": rng.choice(["true", "true", "false"]),
+            "delta.enableChangeDataFeed": rng.choice(["true", "false"]),
             "delta.checkpointPolicy": rng.choice(["classic", "classic", "v2"]),
             "delta.checkpointInterval": rng.choice(["2", "3", "5", "10"]),
             "delta.checkpoint.writeStatsAsStruct": rng.choice(["true", "false"]),
@@ -236,6 +240,23 @@ class Walk:
                     self.outcome.untold_filters += 1
                     continue
                 same_rows(scan.to_arrow(), expected, what)
+
+    def _compare_changes(self) -> None:
+        """The change feed of random ranges of versions, wherever Delta Spark can give it."""
+        if not hasattr(lakescan, "changes"):
+            return
+        for _ in range(_FEEDS):
+            path, start = self.rng.choice(list(self._known))
+            end = min(start + self.rng.choice([0, 1, 4]), max(v for p, v in self._known if p == path))
+            feed = self.spark.read.format("delta").option("readChangeFeed", "true")
+            try:
+                expected = feed.option("startingVersion", start).option("endingVersion", end).load(path).toArrow()
+            except (PySparkException, Py4JJavaError) as error:
+                self.outcome.refused.append(f"changes: {_first_line(error)}")
+                continue
+            found = lakescan.open(path, self.zone).changes(start, end).scan().build().to_arrow()
+            same_rows(found, expected, self._where(path, end) + f" changes since version {start}")
+            self.outcome.feeds += 1
 
 
 def _first_line(error: Exception) -> str:
