@@ -75,3 +75,13 @@ def test_a_binary_partition_value_is_the_bytes_of_its_text(tmp_path: Path) -> No
     table.append(pa.table({"id": [1]}), partition={"p": "\x00é\ufffd"})
     found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
     assert found["p"].to_pylist() == [b"\x00\xc3\xa9\xef\xbf\xbd"]
+
+
+def test_a_column_with_a_dot_in_its_name_is_not_a_field_of_a_struct(tmp_path: Path) -> None:
+    """The footer of a file gives both the path `a.b`, and one's bounds must not be taken for the other's."""
+    schema = pa.schema([("a.b", pa.int64()), ("a", pa.struct([("b", pa.int64())]))])
+    table = DeltaBuilder(tmp_path / "t", schema)
+    table.append(pa.table({"a.b": [1, 2, 3], "a": [{"b": 7}, {"b": 8}, None]}))
+    scan = lakescan.open(table.path).snapshot().scan()
+    assert scan.filter("`a.b` IN (1, 3)").build().to_arrow()["a.b"].to_pylist() == [1, 3]
+    assert scan.filter("a.b = 7").build().to_arrow()["a.b"].to_pylist() == [1]
