@@ -85,3 +85,38 @@ def test_a_column_with_a_dot_in_its_name_is_not_a_field_of_a_struct(tmp_path: Pa
     scan = lakescan.open(table.path).snapshot().scan()
     assert scan.filter("`a.b` IN (1, 3)").build().to_arrow()["a.b"].to_pylist() == [1, 3]
     assert scan.filter("a.b = 7").build().to_arrow()["a.b"].to_pylist() == [1]
+
+
+def _mapped(name: str, type_: Any, physical: str, number: int) -> dict[str, Any]:
+    notes = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
+    return {"name": name, "type": type_, "nullable": True, "metadata": notes}
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_field_dropped_inside_an_array_and_added_again_does_not_bring_its_values_back(
+    tmp_path: Path, mode: str
+) -> None:
+    """Mapping was switched on in mid-life, so the old field's physical name is the new field's logical one."""
+    struct = {"type": "struct", "fields": [_mapped("y", "long", "y", 2), _mapped("x", "long", "col-new", 4)]}
+    array = {"type": "array", "elementType": struct, "containsNull": True}
+    schema = {"type": "struct", "fields": [_mapped("a", array, "a", 1)]}
+    properties = {"delta.columnMapping.mode": mode}
+    table = DeltaBuilder(tmp_path / "t", schema, features=["columnMapping"], properties=properties)
+    children = [
+        pa.field(name, pa.int64(), metadata={b"PARQUET:field_id": number})
+        for name, number in (("y", b"2"), ("x", b"3"))
+    ]
+    stored = pa.array([[{"y": 1, "x": 99}]], pa.list_(pa.field("element", pa.struct(children))))
+    table.append(pa.table({"a": stored}), stats=False)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert found["a"].to_pylist() == [[{"y": 1, "x": None}]]
+
+
+def test_fields_that_have_swapped_their_names_inside_a_struct_keep_their_values(tmp_path: Path) -> None:
+    struct = {"type": "struct", "fields": [_mapped("x", "long", "y", 2), _mapped("y", "long", "x", 3)]}
+    schema = {"type": "struct", "fields": [_mapped("s", struct, "s", 1)]}
+    properties = {"delta.columnMapping.mode": "name"}
+    table = DeltaBuilder(tmp_path / "t", schema, features=["columnMapping"], properties=properties)
+    table.append(pa.table({"s": [{"x": 1, "y": 2}]}), stats=False)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert found["s"].to_pylist() == [{"x": 2, "y": 1}]

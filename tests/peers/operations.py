@@ -158,7 +158,7 @@ def set_property(table: Table, name: str, value: str) -> str:
 
 @operation(16)
 def insert(table: Table) -> str:
-    count = table.rng.randint(1, 12)
+    count = table.rng.randint(1, 8)
     table.sql(f"INSERT INTO {table.name} {rows_sql(table, count)}")
     return f"insert {count} rows"
 
@@ -361,6 +361,38 @@ def drop_and_add_again(table: Table) -> str:
     type_ = random_type(table.rng)
     table.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({quoted(name)} {type_})")
     return f"{said} and add it as {type_}"
+
+
+@operation(2)
+def drop_and_add_nested_again(table: Table) -> str:
+    """The same inside a struct, also one within an array or a map; the type may be the old one."""
+    found = [(path, struct) for path, struct in structs(table.schema) if len(struct) > 1]
+    if table.mapping == "none" or not found:
+        raise NotHere
+    path, struct = table.rng.choice(found)
+    field = table.rng.choice(list(struct))
+    type_ = table.rng.choice([ddl(field.dataType), random_type(table.rng, 1, False)])
+    table.sql(f"ALTER TABLE {table.name} DROP COLUMN {path}.{quoted(field.name)}")
+    table.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({path}.{quoted(field.name)} {type_})")
+    return f"drop {path}.{field.name} and add it as {type_}"
+
+
+@operation(3)
+def swap_names(table: Table) -> str:
+    """Two columns, or two fields of a struct, take each other's name and, at times, place."""
+    places = [("", table.schema), *((f"{path}.", struct) for path, struct in structs(table.schema))]
+    places = [(prefix, struct) for prefix, struct in places if len(struct) > 1]
+    if table.mapping == "none" or not places:
+        raise NotHere
+    prefix, struct = table.rng.choice(places)
+    one, other = table.rng.sample(struct.names, 2)
+    for old, new in ((one, "for now"), (other, one), ("for now", other)):
+        table.sql(f"ALTER TABLE {table.name} RENAME COLUMN {prefix}{quoted(old)} TO {quoted(new)}")
+    if not prefix and table.key in (one, other):
+        table.key = other if table.key == one else one
+    if table.rng.random() < 0.5:
+        table.sql(f"ALTER TABLE {table.name} ALTER COLUMN {prefix}{quoted(struct.names[0])} FIRST")
+    return f"swap the names {prefix}{one} and {other}"
 
 
 @operation(3)

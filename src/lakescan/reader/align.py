@@ -32,7 +32,8 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     wanted = target.type
     if not pa.types.is_nested(wanted):
         return padded(_align_value(array, wanted), target)
-    if array.type.equals(wanted):
+    # The same names in the file mean the same fields only where the table's own names are the files' names.
+    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
         return _align_struct(array, found, source, target)
