@@ -91,6 +91,11 @@ class Storage:
         return filesystem, path if path.startswith("/") else f"{root.rstrip('/')}/{path}"
 
 
+def has_scheme(path: str) -> bool:
+    """Whether a path names its store itself, as in s3://bucket/key."""
+    return _SCHEME.match(path) is not None
+
+
 @lru_cache(maxsize=1024)
 def _filesystem(location: str) -> tuple[pafs.FileSystem, str]:
     match = _SCHEME.match(location)

@@ -11,7 +11,7 @@ from threading import Lock
 from lakescan.delta.log_segment import LogSegment, list_log
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.snapshot import DeltaSnapshot
-from lakescan.delta.time_travel import parse_timestamp, version_at
+from lakescan.delta.time_travel import TimeTravel, parse_timestamp, split_path, version_at
 from lakescan.errors import InvalidVersion
 from lakescan.storage import Storage
 
@@ -22,6 +22,8 @@ class DeltaTable:
 
     storage: Storage
     zone: str = "UTC"
+    pinned: TimeTravel | None = None
+    """The version that the table's path asks for, as in `orders@v12`."""
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
     _kept: list[DeltaSnapshot] = field(default_factory=list, repr=False, compare=False)
 
@@ -32,11 +34,15 @@ class DeltaTable:
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> DeltaSnapshot:
         if version is not None and timestamp is not None:
             raise InvalidVersion(version, f"a timestamp, {timestamp}, is given too. Give one of the two.")
+        if self.pinned is not None:
+            if version is not None or timestamp is not None:
+                raise InvalidVersion(version or timestamp, "the table's path asks for a version already.")
+            version, timestamp = self.pinned.version, self.pinned.timestamp
         listing = list_log(self.storage)
         number = None if version is None else _number(version)
         if timestamp is not None:
             newest = self._of(listing.segment())
-            number = version_at(self.storage, listing, parse_timestamp(timestamp), dict(newest.properties))
+            number = version_at(self.storage, listing, parse_timestamp(timestamp, self.zone), dict(newest.properties))
         return self._of(listing.segment(number))
 
     def _of(self, segment: LogSegment) -> DeltaSnapshot:
@@ -50,7 +56,17 @@ class DeltaTable:
 
 
 def is_delta(storage: Storage) -> bool:
-    return storage.has_folder(LOG_FOLDER)
+    """Whether there is a log at the location, or at the part of it before a version (`orders@v12`)."""
+    if storage.has_folder(LOG_FOLDER):
+        return True
+    travel = split_path(storage.location)
+    return travel is not None and Storage(travel[0]).has_folder(LOG_FOLDER)
+
+
+def open_delta(storage: Storage, zone: str) -> DeltaTable:
+    """The table at a location for which `is_delta` is true."""
+    travel = None if storage.has_folder(LOG_FOLDER) else split_path(storage.location)
+    return DeltaTable(storage, zone) if travel is None else DeltaTable(Storage(travel[0]), zone, travel[1])
 
 
 def _number(version: int | str) -> int:
