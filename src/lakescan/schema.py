@@ -2,8 +2,8 @@
 
 The translation loses nothing that values need: every type has exactly one Arrow type, and a type without one
 is refused by name. A field whose metadata holds `parquet.field.id` keeps that id where Arrow keeps it, so
-that files can be matched by id; a string with a collation says so in its field's metadata, a CHAR the length that its
-values are padded to.
+that files can be matched by id; a string with a collation says so in its field's metadata, and a CHAR column the
+length that its values are padded to.
 """
 
 import re
@@ -72,10 +72,11 @@ def _field(field: dict[str, Any], parent: str) -> pa.Field:
 
 def _padded_to(type_: Any, raw: str, path: str) -> str | None:
     """The length of a CHAR; Spark tells it in a note beside the type, also for those inside a nested type."""
-    padded = _PADDED.search(type_ if isinstance(type_, str) else raw) or _PADDED.search(raw)
-    if padded and not isinstance(type_, str):
+    plain = isinstance(type_, str)
+    found = _PADDED.search(raw) or (_PADDED.search(type_) if plain else None)
+    if found and not plain:
         raise UnsupportedType(path, raw)
-    return padded[1] if padded else None
+    return found[1] if found else None
 
 
 def padded_length(field: pa.Field) -> int | None:

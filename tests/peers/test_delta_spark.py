@@ -2,6 +2,7 @@
 
 import shutil
 import time
+import traceback
 
 import pytest
 from peers.operations import OPERATIONS
@@ -19,7 +20,12 @@ def test_every_version_reads_the_same(seed: int, delta_spark: SparkSession, resu
     root = RESULTS / "tables" / str(seed)
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
-    outcome = Walk(delta_spark, root, seed).run()
+    try:
+        outcome = Walk(delta_spark, root, seed).run()
+    except Exception:
+        # Beside the table, for whoever looks at it before the whole run is over.
+        (root / "failure.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        raise
     results.keep(outcome, time.perf_counter() - began)
     shutil.rmtree(root)
 

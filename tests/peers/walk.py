@@ -4,7 +4,6 @@ A version is compared twice: when it is the newest, and at the end of the walk b
 checkpoints and commits lie around it. The seed decides everything but the names of files.
 """
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +37,7 @@ class Outcome:
 
     seed: int
     operations: list[str] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, int] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     versions: int = 0
     rows: int = 0
@@ -190,7 +189,7 @@ class Walk:
     def _seen(self, kind: str, said: str) -> None:
         """Read what an operation left, and compare."""
         self.outcome.operations.append(said)
-        self.outcome.kinds[kind] += 1
+        self.outcome.kinds[kind] = self.outcome.kinds.get(kind, 0) + 1
         for version in range(self.versions):
             if (self.path, version) not in self._known:
                 self._keys[self.path, version] = self.key

@@ -3,8 +3,8 @@
 In a bound predicate every column is spelled as the schema spells it, and every literal has the type in which
 Spark (ANSI mode, session time zone UTC) compares it; no literal is ever rounded to fit. A predicate that Spark
 would refuse, or that would need a cast of a text column, raises InvalidFilter, UnknownColumn or AmbiguousColumn;
-so does one that compares a string by a collation or a padded CHAR, because statistics and Arrow know only the bytes
-that were stored.
+so does one that would compare a string by a collation or a CHAR column, which Spark pads: statistics and Arrow know
+only the bytes that were stored.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _bind_leaf(leaf: Comparison | In | StartsWith, schema: pa.Schema) -> Predica
     if pa.types.is_nested(kind):
         name = "variant" if is_variant(kind) else str(kind)
         raise _Incomparable(f"{column} is a {name}, which can only be asked for IS NULL")
-    _refuse_unless_bytes_decide(column, schema)
+    _refuse_special_text(column, schema)
     match leaf:
         case StartsWith(_, prefix):
             if not is_text(kind) and not pa.types.is_null(kind):
@@ -76,13 +76,13 @@ def _bind_leaf(leaf: Comparison | In | StartsWith, schema: pa.Schema) -> Predica
             if isinstance(right, Literal):
                 return Comparison(op, column, _as_compared(right, kind))
             other, other_kind = resolve(right, schema)
-            _refuse_unless_bytes_decide(other, schema)
+            _refuse_special_text(other, schema)
             if comparison_type(kind, other_kind) is None:
                 raise _Incomparable(f"{column} is {kind} and {other} is {other_kind}, which cannot be compared")
             return Comparison(op, column, other)
 
 
-def _refuse_unless_bytes_decide(column: Column, schema: pa.Schema) -> None:
+def _refuse_special_text(column: Column, schema: pa.Schema) -> None:
     field = field_at(schema, column.path)
     collation = None if field is None else collation_of(field)
     if collation is not None:

@@ -2,7 +2,7 @@
 
 Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a type that
 Delta can widen to the table's is widened; a file in any other type is an error, and so is a value that does not
-fit: nothing is ever cut. A CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
+fit: nothing is ever cut; a CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
 children, sharing buffers.
 """
 
