@@ -17,10 +17,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import GOLDEN
 
 import lakescan
 from lakescan import errors
+from tests.conftest import GOLDEN
 
 TABLES = sorted(str(log.parent.relative_to(GOLDEN / "delta")) for log in (GOLDEN / "delta").rglob("_delta_log"))
 EXPECTED: dict[str, Any] = json.loads((GOLDEN / "expected.json").read_text())["delta"] if GOLDEN.is_dir() else {}

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
 from lakescan.delta.actions import DELETION_VECTOR, keys
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 NAMES = [

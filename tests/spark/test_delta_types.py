@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import VariantType, VariantVal
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
 from lakescan.reader.rebase import HybridCalendar, rebased
+from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
 STORED = Path(__file__).parents[1] / "data" / "delta"
