@@ -16,6 +16,7 @@ from pyspark import cloudpickle
 from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from lakescan.errors import (
     InternalError,
@@ -191,7 +192,7 @@ class Bridge:
         made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
         return self.array(READ + "InputPartition", made)
 
-    def reader_factory(self, read: Callable[..., Any], java_schema: JavaObject, schema: Any) -> JavaObject:
+    def reader_factory(self, read: Callable[..., Any], schema: StructType) -> JavaObject:
         """Spark's own factory for readers in Python workers: `read` takes and gives iterators of Arrow batches."""
         python = self.jvm.org.apache.spark.sql.execution.datasources.v2.python
         pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, ("lakescan",))
@@ -209,7 +210,7 @@ class Bridge:
         none = self.jvm.scala.Option.empty()
         # Spark 4.1 added the session's id.
         ids = [none] if self.spark.version.startswith("4.0") else [none, none]
-        return python.PythonPartitionReaderFactory(source, command, java_schema, *ids)
+        return python.PythonPartitionReaderFactory(source, command, self.data_type(schema.json()), *ids)
 
     @property
     def _worker_interpreter(self) -> str:
