@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
 from lakescan.delta.partition_values import typed_partition
 from lakescan.predicate import col
 from lakescan.time_zones import arrow_zone, instants
+from tests.tables import DeltaBuilder
 
 UTC = timezone.utc
 INSTANT, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
