@@ -80,7 +80,7 @@ class CommitActions:
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    table = pa.concat_tables([_parse(text, schema) for text in texts] or [schema.empty_table()])
+    table = pa.concat_tables([parse_lines(text, schema) for text in texts] or [schema.empty_table()])
     add, remove = table["add"], table["remove"]
     added = pc.is_valid(member(add, "path"))
     path = pc.coalesce(member(add, "path"), member(remove, "path"))
@@ -120,7 +120,8 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
     return pa.schema([("add", pa.struct(add)), ("remove", pa.struct(remove))])
 
 
-def _parse(text: CommitText, schema: pa.Schema) -> pa.Table:
+def parse_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    """A row for each line; what the schema does not name is left out."""
     if not text.text.strip():
         raise CorruptLog(text.file, "it is empty")
     options = paj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")

@@ -64,7 +64,7 @@ class DeltaSnapshot:
 
     @cached_property
     def partition_columns(self) -> tuple[str, ...]:
-        return tuple(field.name for field in self._partition_fields)
+        return tuple(field.name for field in self._replay.metadata.partition_fields)
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -99,11 +99,7 @@ class DeltaSnapshot:
     def _files(self) -> pa.Table:
         raw = self._replay.live_files.table.combine_chunks()
         texts = raw["partition"].combine_chunks()
-        partition = typed_partition(texts, self._partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}")
+        partition = typed_partition(
+            texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"
+        )
         return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
-
-    @cached_property
-    def _partition_fields(self) -> list[pa.Field]:
-        by_name = {field.name.lower(): field for field in self.schema}
-        exact = {field.name: field for field in self.schema}
-        return [exact.get(name) or by_name[name.lower()] for name in self._replay.metadata.partition_columns]

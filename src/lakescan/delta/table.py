@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
+from lakescan.delta.commit_range import CommitRange
 from lakescan.delta.log_segment import LogSegment, list_log
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.snapshot import DeltaSnapshot
@@ -38,6 +39,10 @@ class DeltaTable:
             newest = self._of(listing.segment())
             number = version_at(self.storage, listing, parse_timestamp(timestamp), dict(newest.properties))
         return self._of(listing.segment(number))
+
+    def commits(self, start: int, end: int | None = None) -> CommitRange:
+        """The commits `start` to `end`, both included; to the newest where no end is given."""
+        return CommitRange.of(self.storage, self.zone, list_log(self.storage), start, end)
 
     def _of(self, segment: LogSegment) -> DeltaSnapshot:
         with self._lock:

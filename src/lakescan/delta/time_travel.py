@@ -5,7 +5,7 @@ itself where in-commit timestamps are on, and otherwise its file's modification 
 version: a commit never looks older than the one before it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 
 from lakescan.delta.commits import read_commits
@@ -48,6 +48,11 @@ def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties
     return version
 
 
+def rising_times(commits: Sequence[Commit]) -> dict[int, int]:
+    """Each version's file time, none before that of the version before it."""
+    return dict(zip([commit.version for commit in commits], _monotonic(commits), strict=True))
+
+
 def _first_with_own_time(commits: list[Commit], properties: dict[str, str]) -> int:
     if properties.get(ENABLED, "false").lower() != "true":
         return len(commits)
@@ -85,7 +90,7 @@ def _newest_by_file_time(commits: list[Commit], moment_ms: int) -> int | None:
     return reached[-1] if reached else None
 
 
-def _monotonic(commits: list[Commit]) -> list[int]:
+def _monotonic(commits: Sequence[Commit]) -> list[int]:
     times: list[int] = []
     for commit in commits:
         times.append(max(commit.modified_ms, times[-1] + 1 if times else commit.modified_ms))
