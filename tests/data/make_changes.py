@@ -65,13 +65,17 @@ class Table:
 
 def row_tracking(spark: SparkSession, root: Path) -> Table:
     """Row ids through appends, updates, deletes by vector, merges, compaction and a checkpoint."""
-    table = Table(spark, root, "id LONG, v STRING", {TRACKING: "true", VECTORS: "true", "delta.checkpointInterval": "5"})
+    table = Table(
+        spark, root, "id LONG, v STRING", {TRACKING: "true", VECTORS: "true", "delta.checkpointInterval": "5"}
+    )
     table.run("INSERT INTO TABLE_ SELECT id, concat('a', id) FROM range(0, 6, 1, 1)")
     table.run("INSERT INTO TABLE_ SELECT id, concat('b', id) FROM range(6, 12, 1, 2)")
     table.run("UPDATE TABLE_ SET v = concat(v, '!') WHERE id % 4 = 1")
     table.run("DELETE FROM TABLE_ WHERE id IN (2, 7)")
-    spark.sql(f"MERGE INTO delta.`{root}` t USING (SELECT id FROM range(10, 14)) s ON t.id = s.id "
-              "WHEN MATCHED THEN UPDATE SET v = 'merged' WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'new')")
+    spark.sql(
+        f"MERGE INTO delta.`{root}` t USING (SELECT id FROM range(10, 14)) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET v = 'merged' WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'new')"
+    )
     table.run("INSERT INTO TABLE_ SELECT id, concat('c', id) FROM range(20, 23, 1, 1)")
     table.run("OPTIMIZE TABLE_")
     table.run("UPDATE TABLE_ SET v = 'last' WHERE id = 21")
@@ -94,7 +98,7 @@ def changes_copied(spark: SparkSession, root: Path) -> Table:
     columns = "id LONG, p STRING, at TIMESTAMP, price DECIMAL(9,2), info STRUCT<a: INT, b: ARRAY<STRING>>"
     table = Table(spark, root, columns, {CHANGES: "true", VECTORS: "false"}, "p")
     row = "timestamp_seconds(id), CAST(id AS DECIMAL(9,2)), named_struct('a', CAST(id AS INT), 'b', array(p))"
-    source = f"(SELECT id, p, {row} FROM (SELECT id, concat('p', id % 3) p FROM range({}, 1, 1)))"
+    source = f"(SELECT id, p, {row} FROM (SELECT id, concat('p', id % 3) p FROM range({{}}, 1, 1)))"
     table.run("INSERT INTO TABLE_ " + source.format("0, 9"))
     table.run("UPDATE TABLE_ SET price = price * 10 WHERE id IN (1, 5)")
     table.run("DELETE FROM TABLE_ WHERE id = 4")
@@ -102,9 +106,11 @@ def changes_copied(spark: SparkSession, root: Path) -> Table:
     table.run("INSERT INTO TABLE_ " + source.format("20, 23"))
     table.run("UPDATE TABLE_ SET p = 'moved' WHERE id = 20")
     table.run("OPTIMIZE TABLE_")
-    spark.sql(f"MERGE INTO delta.`{root}` t USING (SELECT id FROM range(0, 40, 20)) s ON t.id = s.id "
-              "WHEN MATCHED AND t.id = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET price = -1 "
-              "WHEN NOT MATCHED THEN INSERT (id, p) VALUES (s.id, NULL)")
+    spark.sql(
+        f"MERGE INTO delta.`{root}` t USING (SELECT id FROM range(0, 40, 20)) s ON t.id = s.id "
+        "WHEN MATCHED AND t.id = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET price = -1 "
+        "WHEN NOT MATCHED THEN INSERT (id, p) VALUES (s.id, NULL)"
+    )
     table.run("INSERT OVERWRITE TABLE_ " + source.format("90, 93"))
     return table
 
@@ -172,9 +178,11 @@ def walk(seed: int) -> Callable[[SparkSession, Path], Table]:
                 case "delete":
                     table.run(f"DELETE FROM TABLE_ WHERE {some}")
                 case "merge":
-                    table.run(f"MERGE INTO TABLE_ t USING {part} s ON t.id = s.id + {chance.choice([0, 5])} "
-                              f"WHEN MATCHED AND t.{some} THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'm' "
-                              "WHEN NOT MATCHED THEN INSERT *")
+                    table.run(
+                        f"MERGE INTO TABLE_ t USING {part} s ON t.id = s.id + {chance.choice([0, 5])} "
+                        f"WHEN MATCHED AND t.{some} THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'm' "
+                        "WHEN NOT MATCHED THEN INSERT *"
+                    )
                 case "optimize":
                     table.run("OPTIMIZE TABLE_")
                 case "restore":
@@ -229,6 +237,15 @@ def _rows(found: DataFrame) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+def _text(found: dict[str, Any]) -> str:
+    """JSON with a line for each version, range and commit."""
+    parts = [
+        f'"{key}": [\n' + ",\n".join(json.dumps(item, sort_keys=True) for item in items) + "\n]"
+        for key, items in found.items()
+    ]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def _plain(value: Any) -> Any:
     match value:
         case dict():
@@ -253,7 +270,7 @@ def main() -> None:
         root = folder / name
         table = make(spark, root)
         found = expected(spark, root, table.version)
-        (root / "expected.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        (root / "expected.json").write_text(_text(found))
         for side_file in root.rglob(".*.crc"):
             side_file.unlink()
         print(name, "version", table.version, sum(file.stat().st_size for file in root.rglob("*") if file.is_file()))

@@ -18,8 +18,6 @@ from lakescan.storage import Storage
 class DeletedRows(Protocol):
     """Positions of deleted rows in one data file."""
 
-    def __len__(self) -> int: ...
-
     def between(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
         """Those in [start, stop), in order."""
 

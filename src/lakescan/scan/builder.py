@@ -38,7 +38,7 @@ class ScanBuilder:
         return replace(self, hint=conjoin([self.hint, self._bound(predicate)]))
 
     def select(self, *columns: str) -> "ScanBuilder":
-        """Only these columns, in this order; hidden ones by name (`_metadata`), or a field of one (`_metadata.row_id`)."""
+        """Only these columns, in this order; hidden ones too (`_metadata`), and fields of them (`_metadata.row_id`)."""
         schema, hidden = self._named, self.snapshot.hidden_columns
         paths = [resolve(Column(_path(name, hidden)), schema)[0].path for name in columns]
         # Several fields of one hidden column are asked for apart and given together.

@@ -12,8 +12,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
+from lakescan.errors import UnsupportedFeature
 from lakescan.formats import open_table
-from lakescan.scan.snapshot import Snapshot, Table
+from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.scan_builder import SparkScanBuilder
 from lakescan.storage import Storage
@@ -132,3 +133,17 @@ def read_table(
     bridge = Bridge(spark)
     snapshot = load_snapshot(bridge, path, version, timestamp)
     return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot))
+
+
+def read_changes(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    start: int | str | datetime,
+    end: int | str | datetime | None,
+) -> DataFrame:
+    bridge = Bridge(spark)
+    table = _kept(Storage.at(path).location, bridge.time_zone)
+    if not isinstance(table, ChangeFeed):
+        raise UnsupportedFeature(table.location, "a change data feed, which its format does not have")
+    changes = table.changes(start, end)
+    return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes))
