@@ -5,16 +5,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.expected import copied, in_order, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tables import DeltaBuilder
 
 import lakescan
 from lakescan.errors import UnknownColumn
 from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
 from lakescan.scan.scan import Scan
+from tests.expected import copied, in_order, tables
+from tests.tables import DeltaBuilder
 
 # Spark tells where a split begins; Delta also shows what row ids are worked out from.
 _NOT_OURS = {"file_block_start", "file_block_length", "base_row_id", "default_row_commit_version"}
