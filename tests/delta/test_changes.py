@@ -38,7 +38,7 @@ def test_every_range_gives_the_changes_that_delta_spark_gives(name: str, tmp_pat
                 table.changes(start, end)
             continue
         if "error" in wanted:
-            assert wanted["error"] == "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
+            assert wanted["error"].startswith("DELTA_CHANGE_DATA_FEED_INCOMPATIBLE")
             if (start, end) not in _RENAMED:
                 with pytest.raises((IncompatibleChanges, ChangesNotRecorded)):
                     table.changes(start, end)
