@@ -2,7 +2,7 @@
 
 The translation loses nothing that values need: every type has exactly one Arrow type, and a type without one
 is refused by name. A field whose metadata holds `parquet.field.id` keeps that id where Arrow keeps it, so
-that files can be matched by id.
+that files can be matched by id; a string with a collation says so in its field's metadata.
 """
 
 import re
@@ -15,6 +15,16 @@ from lakescan.errors import UnsupportedType
 
 FIELD_ID = b"PARQUET:field_id"
 SPARK_FIELD_ID = "parquet.field.id"
+COLLATION = b"collation"
+_SPARK_COLLATIONS = "__COLLATIONS"
+_BYTEWISE = "spark.UTF8_BINARY"
+# As Spark sends a variant over Arrow: the mark on `metadata` tells it from a struct of two binaries.
+VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
+    ]
+)
 
 _PRIMITIVES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -30,6 +40,7 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
+    "variant": VARIANT,
 }
 _DECIMAL = re.compile(r"^decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)$")
 _PADDED = re.compile(r"^(?:var)?char\(\d+\)$")
@@ -42,9 +53,14 @@ def arrow_schema(struct: dict[str, Any]) -> pa.Schema:
 
 def _field(field: dict[str, Any], parent: str) -> pa.Field:
     path = f"{parent}{field['name']}"
-    field_id = (field.get("metadata") or {}).get(SPARK_FIELD_ID)
-    metadata = None if field_id is None else {FIELD_ID: str(field_id).encode()}
-    return pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata)
+    notes = field.get("metadata") or {}
+    metadata = {}
+    if SPARK_FIELD_ID in notes:
+        metadata[FIELD_ID] = str(notes[SPARK_FIELD_ID]).encode()
+    if field["type"] == "string" and notes.get(_SPARK_COLLATIONS):
+        # A string has one entry. Its key is the field's name, but a rename may have left the old one.
+        metadata[COLLATION] = str(next(iter(notes[_SPARK_COLLATIONS].values()))).encode()
+    return pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata or None)
 
 
 def _type(found: Any, path: str) -> pa.DataType:
@@ -74,6 +90,18 @@ def primitive_type(name: str) -> pa.DataType | None:
     if name == "decimal":
         return pa.decimal128(10, 0)
     return pa.string() if _PADDED.match(name) else None
+
+
+def is_variant(type_: pa.DataType) -> bool:
+    if not (pa.types.is_struct(type_) and type_.num_fields == VARIANT.num_fields):
+        return False
+    return bool((type_.field(1).metadata or {}).get(b"variant") == b"true")
+
+
+def collation_of(field: pa.Field) -> str | None:
+    """The collation that decides what equal and less mean for a string; None where its bytes do."""
+    name = (field.metadata or {}).get(COLLATION, _BYTEWISE.encode()).decode()
+    return None if name.split(".")[-1] == _BYTEWISE.split(".")[-1] else name
 
 
 def prune(schema: pa.Schema, twin: pa.Schema, paths: Collection[tuple[str, ...]]) -> tuple[pa.Schema, pa.Schema]:

@@ -184,6 +184,22 @@ def test_a_range_outside_the_log_is_an_error_that_names_the_log(tmp_path: Path, 
         lakescan.open(table.path).changes(start, end)
 
 
+def test_a_time_without_a_zone_is_in_the_readers(tmp_path: Path) -> None:
+    table, _ = _timed(tmp_path)
+    # Midnight in New York is five hours after midnight in UTC, when version 1 was committed.
+    found = lakescan.open(table.path, time_zone="America/New_York").changes("2024-01-02", "2024-01-03T12:00:00")
+    assert (found.start, found.end) == (2, 2)
+
+
+def test_a_path_that_names_a_version_has_neither_changes_nor_history(tmp_path: Path) -> None:
+    table, _ = _timed(tmp_path)
+    pinned = lakescan.open(f"{table.path}@v2")
+    with pytest.raises(InvalidVersion, match="leave the version out"):
+        pinned.changes(0)
+    with pytest.raises(InvalidVersion, match="leave the version out"):
+        pinned.history()
+
+
 @pytest.mark.parametrize("start", ["yesterday", 1.5, True, None])
 def test_a_start_that_is_neither_version_nor_time_is_refused(tmp_path: Path, start: Any) -> None:
     table, _ = _timed(tmp_path)

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
 from lakescan.errors import CorruptLog
+from lakescan.time_zones import instants
 
 
 def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, log: str) -> pa.StructArray:
@@ -44,8 +45,7 @@ def _timestamps(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     if target.tz is None:
         return local
     absolute = pc.if_else(zoned, texts, None).cast(target)
-    there = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="latest").cast(target)
-    return pc.coalesce(absolute, there)
+    return pc.coalesce(absolute, instants(local, zone))
 
 
 def _binary(texts: pa.Array) -> pa.Array:
