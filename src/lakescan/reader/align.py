@@ -119,8 +119,9 @@ def _is_narrow(integer: pa.DataType) -> bool:
 
 def _is_bytes(type_: pa.DataType) -> bool:
     kinds = pa.types
-    text = kinds.is_string(type_) or kinds.is_large_string(type_)
-    return bool(text or kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_fixed_size_binary(type_))
+    text = kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_)
+    plain = kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_binary_view(type_)
+    return bool(text or plain or kinds.is_fixed_size_binary(type_))
 
 
 def _is_list(type_: pa.DataType) -> bool:
