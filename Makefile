@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench peers docs example clean
+.PHONY: help setup demo test lint fmt bench peers versions docs example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,17 @@ peers: $(PEERS)/.installed $(HUDI)/.installed ## compare with Delta Spark and wi
 	@$(WITH_JAVA) $(PEERS)/bin/python -m pytest tests/peers $(ARGS)
 	@$(WITH_JAVA) $(HUDI)/bin/python -m pytest tests/peers_hudi --confcutdir=tests/peers_hudi $(ARGS)
 
+versions: ## run the Spark tests on the other PySpark releases that are supported
+	@set -e; for version in 4.0 4.1 4.2; do \
+	  $(MAKE) --no-print-directory .venv-pyspark-$$version/.installed; \
+	  $(WITH_JAVA) .venv-pyspark-$$version/bin/python -m pytest tests/spark $(ARGS); \
+	done
+
+.venv-pyspark-%/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pyspark==$*.*'
+	@touch $@
+
 docs: $(VENV)/.installed ## check the links and the Python examples in the documentation
 	@$(BIN)/python scripts/check_docs.py
 
@@ -49,7 +60,8 @@ example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (ch
 	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py
 
 clean: ## remove everything that the targets made
-	rm -rf $(VENV) $(PEERS) $(HUDI) tests/peers_hudi/.walks .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist benchmarks/.data
+	rm -rf $(VENV) $(PEERS) $(HUDI) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf benchmarks/.data tests/peers_hudi/.walks
 	rm -rf spark-warehouse metastore_db derby.log
 	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -76,9 +76,7 @@ def test_a_partition_filter_reads_only_its_partition(name: str, unpack: Unpack) 
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "timebased" in name])
-def test_a_timestamp_based_key_generator_leaves_its_column_as_the_data_files_have_it(
-    name: str, unpack: Unpack
-) -> None:
+def test_a_timestamp_based_key_generator_leaves_its_column_as_the_data_files_have_it(name: str, unpack: Unpack) -> None:
     assert lakescan.open(unpack(name)).snapshot().partition_columns == ()
 
 

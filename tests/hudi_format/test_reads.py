@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+import hudi
 import pyarrow as pa
 import pytest
 
-import hudi
 import lakescan
 from lakescan.errors import InvalidVersion, UnsupportedFeature, UnsupportedType
 from lakescan.hudi.avro_schema import spark_schema

@@ -338,4 +338,3 @@ def hudi_session(warehouse: Path) -> SparkSession:
     spark = SparkSession.builder.master("local[2]").appName("hudi peers").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
-

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors
-from lakescan.storage import Storage
+from lakescan.storage import Storage, has_scheme
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class DeltaFiles:
     def path(self, file: Mapping[str, Any]) -> str:
         path: str = file["path"]
         # The log percent-encodes paths; where one has a scheme, `Storage` decodes it with the rest of the URI.
-        return path if ":/" in path else unquote(path)
+        return path if has_scheme(path) else unquote(path)
 
     def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
         return source
@@ -29,5 +29,5 @@ class DeltaFiles:
         vector = file["deletion_vector"]
         return None if vector is None else DeletionVectors(self.storage).deleted_rows(vector)
 
-    def merged_rows(self, file: Mapping[str, Any], columns: list[str]) -> Iterator[pa.RecordBatch] | None:
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
         return None

@@ -42,11 +42,11 @@ class HudiFiles:
     def deleted_rows(self, file: Mapping[str, Any]) -> None:
         return None
 
-    def merged_rows(self, file: Mapping[str, Any], columns: list[str]) -> Iterator[pa.RecordBatch] | None:
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
         logs = file["log_files"]
         if logs is None:
             return None
-        return self._merged(file["path"], logs, columns)
+        return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
 
     def _names(self, path: str) -> FileNames | None:
         written = int(instant_of_base_file(path.rsplit("/", 1)[-1]) or 0)
@@ -68,3 +68,12 @@ class HudiFiles:
         # The commit of a row is known only after merging, so it is read too; the reader leaves it out again.
         for batch in merged(self.storage, self.instant, base, logs, list(dict.fromkeys([*columns, COMMIT_TIME]))):
             yield batch.filter(pc.greater_equal(batch.column(COMMIT_TIME), self.since))
+
+
+def _as_floats(batch: pa.RecordBatch, source: pa.Schema) -> pa.RecordBatch:
+    """Floats that hudi-rs gives as doubles, because they are doubles by now, as the floats that they were."""
+    for at, field in enumerate(batch.schema):
+        wanted = source.field(field.name).type if field.name in source.names else field.type
+        if pa.types.is_float32(wanted) and pa.types.is_float64(field.type):
+            batch = batch.set_column(at, field.with_type(wanted), batch.column(at).cast(wanted))
+    return batch

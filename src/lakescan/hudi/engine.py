@@ -46,9 +46,7 @@ def uri(storage: Storage) -> str:
     return f"{_SCHEMES.get(scheme, scheme)}:/{rest}"
 
 
-def merged(
-    storage: Storage, instant: str, base: str, logs: list[str], columns: list[str]
-) -> Iterator[pa.RecordBatch]:
+def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a slice at an instant, base and log files merged, with only these columns.
 
     hudi-rs merges in the table's newest schema, or in the base file's. The first brings columns that were added since

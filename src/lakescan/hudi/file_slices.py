@@ -103,9 +103,7 @@ class FileSlices:
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:
         if self.base_files_only:
             return []
-        given: Iterable[tuple[str, int]] = zip(
-            slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True
-        )
+        given: Iterable[tuple[str, int]] = zip(slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True)
         if self.table_version < 8:
             return list(given)
         return [(path, size) for path, size in given if _own_instant(path) <= self.instant]

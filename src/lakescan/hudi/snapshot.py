@@ -26,6 +26,7 @@ from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
 from lakescan.predicate import Column
+from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.statistics import statistics_type
 from lakescan.schema import arrow_schema, prune
@@ -63,6 +64,21 @@ class HudiSnapshot:
         """The instant, and what else decides which rows there are."""
         since = "" if self.since is None else f"{self.since}.."
         return f"{since}{self.instant}{' read optimized' if self.base_files_only else ''}"
+
+    @property
+    def token(self) -> str:
+        return f"{self.format} {self.location}@{self.version}"
+
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        return pa.schema([])
+
+    @property
+    def computed_columns(self) -> Mapping[str, ComputedColumn]:
+        return {}
+
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        return files
 
     @cached_property
     def properties(self) -> Mapping[str, str]:

@@ -1,7 +1,7 @@
 """The table's columns as its data files hold them.
 
-Fields are found by name. A file that was written when a column was a float gives the double of the same digits, which
-is how Hudi widens a float; every other widening keeps the number.
+Fields are found by name. Hudi widens some types by their text: a file that was written when a column was a float gives
+the double of the same digits, and a number or a date becomes the text that it is written as.
 """
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ def source_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _field(field: pa.Field) -> pa.Field:
-    if pa.types.is_float64(field.type):
+    if pa.types.is_float64(field.type) or pa.types.is_string(field.type):
         return field.with_metadata({WIDEN_BY_TEXT: b""})
     return field.with_type(_type(field.type))
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 
+import pyarrow as pa
+
 from lakescan.errors import InvalidVersion, UnsupportedFeature
 from lakescan.hudi.engine import open_table
 from lakescan.hudi.names import PROPERTIES
@@ -41,7 +43,7 @@ class HudiTable:
         if version is not None:
             instant = instant_named(timeline, str(version))
         elif timestamp is not None:
-            instant = instant_at(timeline, timestamp)
+            instant = instant_at(timeline, timestamp, self.zone)
         if kept.instant == instant:
             return kept
         return HudiSnapshot.of(self.storage, instant, timeline, self.base_files_only)
@@ -61,8 +63,15 @@ class HudiTable:
             raise UnsupportedFeature(
                 self.location, "changes of a table without meta fields", "Its rows do not say which commit wrote them."
             )
-        first, last = instants_between(timeline, start, end)
+        first, last = instants_between(timeline, start, end, self.zone)
         return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=first)
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """What was done to the table, a row a commit, newest first."""
+        timeline, _ = self._timeline()
+        instants = timeline.instants[::-1][:limit]
+        operations = [(timeline.commit(instant) or {}).get("operationType") for instant in instants]
+        return pa.table({"version": pa.array(instants, pa.string()), "operation": pa.array(operations, pa.string())})
 
     def _timeline(self) -> tuple[Timeline, HudiSnapshot]:
         """The timeline now, and its newest snapshot."""

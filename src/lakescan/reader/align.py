@@ -1,8 +1,9 @@
 """Columns of a data file in the table's exact type and names, however the file was written.
 
-Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a
-narrower type is widened; nothing is ever cut: a value that does not fit is an error. Structs, lists and maps
-are rebuilt around their aligned children, sharing buffers.
+Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a type that
+Delta can widen to the table's is widened; a file in any other type is an error, and so is a value that does not
+fit: nothing is ever cut; a CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
+children, sharing buffers.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,8 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs
 from lakescan.errors import SchemaMismatch
-from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT
+from lakescan.reader.variant import whole_variants
+from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, is_variant, padded
 
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
@@ -30,21 +32,20 @@ def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
 
 
 def align_batch(
-    name: str, read: pa.StructArray, places: list[int], source: pa.Schema, schema: pa.Schema
+    name: str, count: int, found: list[tuple[pa.Array, pa.Field] | None], source: pa.Schema, schema: pa.Schema
 ) -> pa.RecordBatch:
-    """Rows of the file `name` in the table's schema; `places` says which field of `read` each column is, -1 for none."""
+    """`count` rows of the file `name` in the table's schema; `found` is each column as the file has it, or None."""
     columns = []
-    for at, twin, target in zip(places, source, schema, strict=True):
-        if at < 0:
-            columns.append(pa.nulls(len(read), target.type))
+    for held, twin, target in zip(found, source, schema, strict=True):
+        if held is None:
+            columns.append(pa.nulls(count, target.type))
             continue
-        found = read.type.field(at)
         try:
-            columns.append(align(read.field(at), found, twin, target))
+            columns.append(align(*held, twin, target))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise SchemaMismatch(name, target.name, str(found.type), str(target.type)) from error
+            raise SchemaMismatch(name, target.name, str(held[1].type), str(target.type)) from error
     if not columns:
-        return pa.RecordBatch.from_struct_array(empty_structs(len(read)))
+        return pa.RecordBatch.from_struct_array(empty_structs(count))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -52,8 +53,11 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return _align_value(array, wanted, WIDEN_BY_TEXT in (source.metadata or {}))
-    if array.type.equals(wanted):
+        return padded(_align_value(array, wanted, WIDEN_BY_TEXT in (source.metadata or {})), target)
+    if is_variant(wanted):
+        return whole_variants(array)
+    # The same names in the file mean the same fields only where the table's own names are the files' names.
+    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
         return _align_struct(array, found, source, target)
@@ -96,14 +100,57 @@ def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa
 def _align_value(array: pa.Array, wanted: pa.DataType, by_text: bool) -> pa.Array:
     if array.type.equals(wanted):
         return array
-    if by_text and pa.types.is_float32(array.type) and pa.types.is_float64(wanted):
+    if by_text and _keeps_its_text(array.type, wanted):
         return array.cast(pa.string()).cast(wanted)
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
+    if pa.types.is_dictionary(array.type):
+        return _align_value(array.dictionary_decode(), wanted, by_text)
+    if not _becomes(array.type, wanted):
+        raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Spark keeps microseconds and drops the rest; a checked cast would refuse instead.
         array = pc.floor_temporal(array, unit="microsecond")
     return array.cast(wanted)
+
+
+def _keeps_its_text(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a format that goes by text takes the one type for the other."""
+    if pa.types.is_string(wanted):
+        return bool(pa.types.is_integer(found) or pa.types.is_date(found))
+    return bool(pa.types.is_float32(found) and pa.types.is_float64(wanted))
+
+
+def _becomes(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether Delta reads a file's type as the table's: one kind in another size, or a type change it can widen.
+
+    Arrow itself would cast more, and quietly: a double to a float, a number to its text.
+    """
+    kinds = pa.types
+    if kinds.is_null(found):
+        return True
+    if kinds.is_integer(found):
+        return kinds.is_integer(wanted) or kinds.is_decimal(wanted) or (kinds.is_float64(wanted) and _is_narrow(found))
+    if kinds.is_floating(found):
+        return kinds.is_float64(wanted) and not kinds.is_float64(found)
+    if kinds.is_decimal(found):
+        return bool(kinds.is_decimal(wanted))
+    if kinds.is_date(found):
+        return kinds.is_date(wanted) or (kinds.is_timestamp(wanted) and wanted.tz is None)
+    if kinds.is_timestamp(found):
+        return bool(kinds.is_timestamp(wanted))
+    return _is_bytes(found) and _is_bytes(wanted)
+
+
+def _is_narrow(integer: pa.DataType) -> bool:
+    return bool(integer.bit_width <= 32)
+
+
+def _is_bytes(type_: pa.DataType) -> bool:
+    kinds = pa.types
+    text = kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_)
+    plain = kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_binary_view(type_)
+    return bool(text or plain or kinds.is_fixed_size_binary(type_))
 
 
 def _is_list(type_: pa.DataType) -> bool:

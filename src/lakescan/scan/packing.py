@@ -4,6 +4,8 @@ Every byte of every file is in exactly one task. A piece is a range of bytes; th
 the piece that holds its middle, so nothing has to be opened to plan.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,28 +14,37 @@ from lakescan.reader.plan import ReadTask
 TARGET_BYTES = 128 << 20
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
-_IN_PIECES = ("path", "partition", "deletion_vector", "log_files")
+_EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector", "log_files")
 
 
-def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
-    """Tasks of at most about `target` bytes, smaller ones where that keeps `parallelism` workers busy."""
+def pack(
+    files: pa.Table, parallelism: int, target: int = TARGET_BYTES, besides: Collection[str] = ()
+) -> list[ReadTask]:
+    """Tasks of at most about `target` bytes, smaller ones where that keeps `parallelism` workers busy.
+
+    `besides` names further columns of `files` that the reader wants to know.
+    """
     if not files.num_rows:
         return []
     sizes = files["size"].to_numpy()
     total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
-    target = max(OPEN_BYTES, min(target, -(-total // max(1, parallelism))))
+    # As many tasks as fill whole rounds of the workers: three tasks for two workers take as long as four smaller ones.
+    rounds = -(-total // (target * max(1, parallelism)))
+    target = max(OPEN_BYTES, min(target, -(-total // (rounds * max(1, parallelism)))))
     counts = np.maximum(1, -(-sizes // target))
     if "log_files" in files.column_names:
+        # What is merged is read whole.
         counts = np.where(files["log_files"].is_valid().to_numpy(), 1, counts)
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     start = part * target
-    # A file with log files is one piece, whatever its size. The last piece is open-ended: the log's size of a file is only what its writer said.
+    # The last piece is open-ended: the log's size of a file is only what its writer said.
     length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, target)
     weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
     task = (np.cumsum(weight) - weight) // (target + OPEN_BYTES)
+    needed = [name for name in _EVERY_TASK_NEEDS if name in files.column_names]
     pieces = (
-        files.select([name for name in _IN_PIECES if name in files.column_names])
+        files.select([*needed, *sorted(set(besides) - set(needed))])
         .take(pa.array(owner))
         .append_column("start", pa.array(start))
         .append_column("length", pa.array(length))
