@@ -126,7 +126,7 @@ class ParquetRows:
         return found
 
     def _has_bounds(self, leaf: int, type_: pa.DataType) -> bool:
-        """Whether the leaf's statistics speak of the values that are read: not of those that come about by their text."""
+        """Whether the leaf's statistics speak of the values that are read: not where those come about by text."""
         found = self.file.schema.column(leaf)
         widened = (found.physical_type == "FLOAT" and pa.types.is_float64(type_)) or (
             found.physical_type != "BYTE_ARRAY" and pa.types.is_string(type_)
