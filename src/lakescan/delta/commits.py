@@ -5,7 +5,6 @@ file the last one wins. What is left are the adds of the segment's commits; `tou
 checkpoint they replace or remove.
 """
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as paj
 
 from lakescan.columns import empty_structs, member
 from lakescan.delta.actions import DELETION_VECTOR, StatisticsRequest, adds_schema, keys
+from lakescan.delta.json_lines import read_json_lines
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
 from lakescan.errors import CorruptLog, MissingCommit
@@ -123,13 +122,15 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
 def _parse(text: CommitText, schema: pa.Schema) -> pa.Table:
     if not text.text.strip():
         raise CorruptLog(text.file, "it is empty")
-    options = paj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    # A block holds whole lines, and one line may be as long as the file.
-    read = paj.ReadOptions(use_threads=False, block_size=len(text.text) + 1)
     try:
-        return paj.read_json(io.BytesIO(text.text), read_options=read, parse_options=options)
+        # A block holds whole lines, and one line may be as long as the file.
+        table = read_json_lines(text.text, schema, block_size=len(text.text) + 1, threads=False)
     except pa.ArrowInvalid as error:
         raise CorruptLog(text.file, str(error)) from error
+    for action, needed in (("add", "path"), ("add", "size"), ("remove", "path")):
+        if table[action].null_count != member(table[action], needed).null_count:
+            raise CorruptLog(text.file, f"it has {'an' if action == 'add' else 'a'} {action} action without a {needed}")
+    return table
 
 
 def _last_of_each(key: pa.ChunkedArray) -> np.ndarray[Any, Any]:
