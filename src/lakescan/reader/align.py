@@ -12,6 +12,12 @@ import pyarrow.compute as pc
 
 from lakescan.schema import FIELD_ID
 
+_BYTES = frozenset({pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()})
+
+
+def has_id(field: pa.Field) -> bool:
+    return FIELD_ID in (field.metadata or {})
+
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
     """Where the file holds a field: by its id, or by its name, exactly or else in another case."""
@@ -32,7 +38,8 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     wanted = target.type
     if not pa.types.is_nested(wanted):
         return _align_value(array, wanted)
-    if array.type.equals(wanted):
+    # The same names are the same fields only where the table has no other names and no ids for them.
+    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
         return _align_struct(array, found, source, target)
@@ -53,12 +60,12 @@ def _align_struct(array: pa.StructArray, found: pa.Field, source: pa.Field, targ
             children.append(align(array.field(at), found.type.field(at), child_source, child_target))
     mask = array.is_null() if array.null_count else None
     if not children:
-        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]])
+        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]], offset=array.offset)
     return pa.StructArray.from_arrays(children, fields=list(target.type), mask=mask)
 
 
 def _align_list(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
-    array = _from_zero(array)
+    array = _from_zero(array if _has_offsets(array.type) else array.cast(pa.list_(array.type.value_field)))
     items = align(array.values, found.type.value_field, source.type.value_field, target.type.value_field)
     mask = array.is_null() if array.null_count else None
     return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, type=target.type, mask=mask)
@@ -73,8 +80,12 @@ def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa
 
 
 def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
     if array.type.equals(wanted):
         return array
+    if not _converts(array.type, wanted):
+        raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
@@ -83,7 +94,38 @@ def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     return array.cast(wanted)
 
 
+def _converts(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether values of the one type are values of the other, so that a checked cast gives the same ones.
+
+    Arrow also casts between types that only look alike: text to numbers, numbers to times, doubles to floats.
+    """
+    types = pa.types
+    if types.is_dictionary(found):
+        found = found.value_type
+    if types.is_null(found) or types.is_null(wanted):
+        return True
+    if types.is_integer(found):
+        return bool(types.is_integer(wanted) or types.is_floating(wanted) or types.is_decimal(wanted))
+    if types.is_floating(found):
+        return bool(types.is_floating(wanted) and found.bit_width <= wanted.bit_width)
+    if types.is_decimal(found):
+        return bool(types.is_decimal(wanted))
+    if types.is_timestamp(found):
+        return bool(types.is_timestamp(wanted))
+    if types.is_date(found):
+        return bool(types.is_date(wanted) or wanted.equals(pa.timestamp("us")))
+    return _is_bytes(found) and _is_bytes(wanted)
+
+
+def _is_bytes(type_: pa.DataType) -> bool:
+    return type_ in _BYTES or bool(pa.types.is_fixed_size_binary(type_))
+
+
 def _is_list(type_: pa.DataType) -> bool:
+    return _has_offsets(type_) or bool(pa.types.is_fixed_size_list(type_))
+
+
+def _has_offsets(type_: pa.DataType) -> bool:
     return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_))
 
 
