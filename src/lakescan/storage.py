@@ -23,6 +23,11 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 
 
+def is_uri(path: str) -> bool:
+    """Whether a path names its store, as `s3://bucket/a` does; such a path is percent-encoded, others are not."""
+    return bool(_SCHEME.match(path))
+
+
 @dataclass(frozen=True)
 class Entry:
     """A file in a folder."""
@@ -41,7 +46,7 @@ class Storage:
     @staticmethod
     def at(location: str | os.PathLike[str]) -> "Storage":
         text = os.fspath(location)
-        if not _SCHEME.match(text):
+        if not is_uri(text):
             return Storage(os.path.abspath(os.path.expanduser(text)))
         return Storage(text.rstrip("/") if text.rstrip("/").count("/") > 1 else text)
 
@@ -65,12 +70,12 @@ class Storage:
             return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
 
     def read(self, path: str) -> bytes:
-        with self.open(path) as file, _named_failures(path):
+        with self.open(path) as file, _named_failures(self.full_path(path)):
             return bytes(file.read())
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset` on; fewer where the file ends before."""
-        with self.open(path) as file, _named_failures(path):
+        with self.open(path) as file, _named_failures(self.full_path(path)):
             file.seek(min(offset, file.size()))
             return bytes(file.read(length))
 
@@ -82,10 +87,10 @@ class Storage:
 
     def full_path(self, path: str) -> str:
         """The path as a user would name it, for messages and for the files a scan lists."""
-        return path if _SCHEME.match(path) or path.startswith("/") else f"{self.location}/{path}"
+        return path if is_uri(path) or path.startswith("/") else f"{self.location}/{path}"
 
     def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:
-        if _SCHEME.match(path):
+        if is_uri(path):
             return _filesystem(path)
         filesystem, root = _filesystem(self.location)
         return filesystem, path if path.startswith("/") else f"{root.rstrip('/')}/{path}"
