@@ -74,7 +74,7 @@ class Metadata:
         if provider != "parquet":
             raise UnsupportedFeature(file, f"data files in the format {provider}")
         try:
-            return Metadata(
+            found = Metadata(
                 str(action.get("id") or ""),
                 # Delta reads a metaData action without a schema as a table without columns.
                 json.loads(action.get("schemaString") or _NO_COLUMNS),
@@ -82,13 +82,24 @@ class Metadata:
                 dict(action.get("configuration") or {}),
                 protocol.maps_columns,
             )
+            # Whatever is malformed in these must be known now, with the file's name.
+            _ = found.source_schema
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptLog(file, f"its metaData action is malformed ({error!r})") from error
+        for name in found.partition_columns:
+            if name not in found.schema.names:
+                raise CorruptLog(file, f"it is partitioned by {name}, which is not a column of its schema")
+        return found
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The table's schema, in the names that users see."""
         return arrow_schema(dict(self.schema_json))
+
+    @cached_property
+    def partition_places(self) -> tuple[int, ...]:
+        """Where in the schema each partition column is, in the table's partition order."""
+        return tuple(self.schema.names.index(name) for name in self.partition_columns)
 
     @cached_property
     def source_schema(self) -> pa.Schema:

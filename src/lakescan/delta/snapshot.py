@@ -39,7 +39,7 @@ class DeltaSnapshot:
     @staticmethod
     def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
         snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment), RLock())
-        _ = snapshot.schema, snapshot.source_schema
+        _ = snapshot._replay.metadata
         return snapshot
 
     @property
@@ -62,9 +62,9 @@ class DeltaSnapshot:
     def spark_schema(self) -> str:
         return self._replay.metadata.spark_schema
 
-    @cached_property
+    @property
     def partition_columns(self) -> tuple[str, ...]:
-        return tuple(field.name for field in self._partition_fields)
+        return self._replay.metadata.partition_columns
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -102,8 +102,6 @@ class DeltaSnapshot:
         partition = typed_partition(texts, self._partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}")
         return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
 
-    @cached_property
+    @property
     def _partition_fields(self) -> list[pa.Field]:
-        by_name = {field.name.lower(): field for field in self.schema}
-        exact = {field.name: field for field in self.schema}
-        return [exact.get(name) or by_name[name.lower()] for name in self._replay.metadata.partition_columns]
+        return [self.schema.field(at) for at in self._replay.metadata.partition_places]
