@@ -84,37 +84,41 @@ def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
         array = array.storage
     if array.type.equals(wanted):
         return array
-    if not _converts(array.type, wanted):
-        raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
+    if pa.types.is_dictionary(array.type):
+        return _align_value(array.dictionary_decode(), wanted)
+    if not _becomes(array.type, wanted):
+        raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Spark keeps microseconds and drops the rest; a checked cast would refuse instead.
         array = pc.floor_temporal(array, unit="microsecond")
     return array.cast(wanted)
 
 
-def _converts(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether values of the one type are values of the other, so that a checked cast gives the same ones.
+def _becomes(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether Delta reads a file's type as the table's: one kind in another size, or a type change it can widen.
 
-    Arrow also casts between types that only look alike: text to numbers, numbers to times, doubles to floats.
+    Arrow itself would cast more, and quietly: a double to a float, a number to its text.
     """
-    types = pa.types
-    if types.is_dictionary(found):
-        found = found.value_type
-    if types.is_null(found) or types.is_null(wanted):
+    kinds = pa.types
+    if kinds.is_null(found):
         return True
-    if types.is_integer(found):
-        return bool(types.is_integer(wanted) or types.is_floating(wanted) or types.is_decimal(wanted))
-    if types.is_floating(found):
-        return bool(types.is_floating(wanted) and found.bit_width <= wanted.bit_width)
-    if types.is_decimal(found):
-        return bool(types.is_decimal(wanted))
-    if types.is_timestamp(found):
-        return bool(types.is_timestamp(wanted))
-    if types.is_date(found):
-        return bool(types.is_date(wanted) or wanted.equals(pa.timestamp("us")))
+    if kinds.is_integer(found):
+        return kinds.is_integer(wanted) or kinds.is_decimal(wanted) or (kinds.is_float64(wanted) and _is_narrow(found))
+    if kinds.is_floating(found):
+        return kinds.is_float64(wanted) and not kinds.is_float64(found)
+    if kinds.is_decimal(found):
+        return bool(kinds.is_decimal(wanted))
+    if kinds.is_date(found):
+        return kinds.is_date(wanted) or (kinds.is_timestamp(wanted) and wanted.tz is None)
+    if kinds.is_timestamp(found):
+        return bool(kinds.is_timestamp(wanted))
     return _is_bytes(found) and _is_bytes(wanted)
+
+
+def _is_narrow(integer: pa.DataType) -> bool:
+    return bool(integer.bit_width <= 32)
 
 
 def _is_bytes(type_: pa.DataType) -> bool:
