@@ -119,5 +119,5 @@ def _named_failures(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except (OSError, pa.ArrowInvalid) as error:
         raise StorageFailure(path, str(error)) from error
