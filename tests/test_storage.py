@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from lakescan.errors import StorageFailure, UnsupportedLocation
-from lakescan.storage import Entry, Storage, is_uri
+from lakescan.storage import Entry, Storage, has_scheme
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ def test_the_full_path_is_how_a_user_would_name_the_file() -> None:
 
 
 def test_only_a_path_with_a_scheme_is_a_uri() -> None:
-    assert is_uri("s3://b/x")
-    assert is_uri("file:/x")
-    assert not any(map(is_uri, ["/x", "x", "p=1:/x", "a b:/x", "x:y"]))
+    assert has_scheme("s3://b/x")
+    assert has_scheme("file:/x")
+    assert not any(map(has_scheme, ["/x", "x", "p=1:/x", "a b:/x", "x:y"]))
 
 
 def test_a_missing_file_stays_file_not_found_for_the_caller_to_name(folder: Path) -> None:

@@ -1,137 +1,170 @@
-from datetime import datetime, timezone
+"""A file's column in the table's type: widened where Delta can widen, refused where values could change."""
+
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from lakescan.reader.align import align, find_field
+import lakescan
+from lakescan import errors
+from tests.tables import DeltaBuilder
 
-from .shapes import FIELD_ID, shapes
-
-
-def aligned(array: pa.Array, wanted: pa.DataType, source: pa.DataType | None = None) -> pa.Array:
-    found = align(array, pa.field("x", array.type), pa.field("x", source or wanted), pa.field("x", wanted))
-    assert found.type.equals(wanted)
-    found.validate(full=True)
-    return found
-
-
-def with_id(name: str, type_: pa.DataType, number: int) -> pa.Field:
-    return pa.field(name, type_, metadata={FIELD_ID: str(number).encode()})
-
-
-@pytest.mark.parametrize("mode", ["none", "name", "id"])
-@given(data=st.data())
-@settings(max_examples=80, deadline=None)
-def test_any_nested_column_shows_the_tables_values_however_the_file_holds_them(mode: str, data: st.DataObject) -> None:
-    shape = data.draw(shapes(mode))
-    rows = data.draw(st.lists(shape.values, max_size=6))
-    array = pa.array([stored for stored, _ in rows], shape.file)
-    start = data.draw(st.integers(0, len(rows)))
-    length = data.draw(st.integers(0, len(rows) - start))
-    found = aligned(array.slice(start, length), shape.table, shape.source)
-    assert found.to_pylist() == [shown for _, shown in rows][start : start + length]
-
-
-@pytest.mark.parametrize(
-    ("found", "wanted"),
-    [
-        (pa.array(["5"]), pa.int32()),
-        (pa.array([5]), pa.string()),
-        (pa.array([0.1]), pa.float32()),
-        (pa.array([1.0]), pa.int32()),
-        (pa.array([True]), pa.int32()),
-        (pa.array([5]), pa.timestamp("us")),
-        (pa.array([5]), pa.date32()),
-        (pa.array([0], pa.timestamp("us")), pa.date32()),
-        (pa.array([0], pa.timestamp("us")), pa.string()),
-        (pa.array([2**40]), pa.int32()),
-        (pa.array([2**53 + 1]), pa.float64()),
-        (pa.array([12345], pa.decimal128(7, 2)), pa.decimal128(6, 3)),
-        (pa.array([b"\xff"]), pa.string()),
-        (pa.array([[1]]), pa.int64()),
-        (pa.array([{"a": 1}]), pa.list_(pa.int64())),
-        (pa.array([1]), pa.struct([("a", pa.int64())])),
-    ],
-    ids=lambda value: str(value.type if isinstance(value, pa.Array) else value),
-)
-def test_a_value_that_would_change_is_refused(found: pa.Array, wanted: pa.DataType) -> None:
-    with pytest.raises((pa.ArrowInvalid, pa.ArrowNotImplementedError)):
-        aligned(found, wanted)
+UTC = timezone.utc
+WIDENED: list[tuple[list[Any], pa.DataType, pa.DataType, list[Any]]] = [
+    ([-128, 127, None], pa.int8(), pa.int16(), [-128, 127, None]),
+    ([-128, 127], pa.int8(), pa.int32(), [-128, 127]),
+    ([-(2**15), 2**15 - 1], pa.int16(), pa.int64(), [-(2**15), 2**15 - 1]),
+    ([-(2**31), 2**31 - 1], pa.int32(), pa.int64(), [-(2**31), 2**31 - 1]),
+    ([-(2**31), 2**31 - 1, None], pa.int32(), pa.float64(), [-(2.0**31), 2.0**31 - 1, None]),
+    ([-128, 127], pa.int8(), pa.float64(), [-128.0, 127.0]),
+    ([0.1, None], pa.float32(), pa.float64(), [0.10000000149011612, None]),
+    ([-128, 127], pa.int8(), pa.decimal128(10, 0), [Decimal(-128), Decimal(127)]),
+    ([-(2**31), 2**31 - 1], pa.int32(), pa.decimal128(11, 1), [Decimal("-2147483648.0"), Decimal("2147483647.0")]),
+    ([-(2**63), 2**63 - 1], pa.int64(), pa.decimal128(20, 0), [Decimal(-(2**63)), Decimal(2**63 - 1)]),
+    ([2**63 - 1], pa.int64(), pa.decimal128(38, 18), [Decimal(2**63 - 1)]),
+    ([Decimal("9.99"), None], pa.decimal128(3, 2), pa.decimal128(38, 10), [Decimal("9.99"), None]),
+    ([Decimal("9.99")], pa.decimal128(3, 2), pa.decimal128(4, 2), [Decimal("9.99")]),
+    ([date(1, 1, 1), date(9999, 12, 31)], pa.date32(), pa.timestamp("us"), [datetime(1, 1, 1), datetime(9999, 12, 31)]),
+]
+# The same kind in another encoding, by other writers.
+ENCODED: list[tuple[list[Any], pa.DataType, pa.DataType, list[Any]]] = [
+    ([datetime(2024, 1, 1, tzinfo=UTC)], pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC"), []),
+    ([datetime(2024, 1, 1, tzinfo=UTC)], pa.timestamp("us", "Asia/Tokyo"), pa.timestamp("us", "UTC"), []),
+    ([datetime(2024, 1, 1)], pa.timestamp("us"), pa.timestamp("us", "UTC"), [datetime(2024, 1, 1, tzinfo=UTC)]),
+    ([datetime(2024, 1, 1)], pa.timestamp("ms"), pa.timestamp("us"), []),
+    (["a", None], pa.large_string(), pa.string(), []),
+    ([b"a"], pa.large_binary(), pa.binary(), []),
+    ([b"ab"], pa.binary(2), pa.binary(), []),
+    # As deltalake writes what an update or a merge computed.
+    (["a", None, "longer than a view holds"], pa.string_view(), pa.string(), []),
+    ([b"a"], pa.binary_view(), pa.binary(), []),
+    (["a", "a"], pa.dictionary(pa.int32(), pa.string()), pa.string(), []),
+]
+REFUSED: list[tuple[list[Any], pa.DataType, pa.DataType]] = [
+    ([0.1], pa.float64(), pa.float32()),
+    ([1.0], pa.float64(), pa.int64()),
+    ([1], pa.int64(), pa.float64()),
+    ([1], pa.int64(), pa.string()),
+    (["1"], pa.string(), pa.int64()),
+    ([2**40], pa.int64(), pa.int32()),
+    ([True], pa.bool_(), pa.int32()),
+    ([1], pa.int32(), pa.bool_()),
+    ([Decimal("1.25")], pa.decimal128(3, 2), pa.decimal128(3, 1)),
+    ([Decimal("1.25")], pa.decimal128(3, 2), pa.float64()),
+    ([Decimal("99")], pa.decimal128(2, 0), pa.decimal128(1, 0)),
+    ([date(2024, 1, 1)], pa.date32(), pa.timestamp("us", "UTC")),
+    ([datetime(2024, 1, 1)], pa.timestamp("us"), pa.date32()),
+    ([1], pa.int32(), pa.date32()),
+    ([[1]], pa.list_(pa.int32()), pa.int32()),
+    ([{"a": 1}], pa.struct([("a", pa.int32())]), pa.list_(pa.int32())),
+]
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        pa.array(["a", None]).dictionary_encode(),
-        pa.array(["a", None], pa.string_view()),
-        pa.array([b"a", None], pa.binary(1)),
-        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["a", None])),
-    ],
-    ids=lambda array: str(array.type),
-)
-def test_text_is_text_in_whatever_layout_the_file_gives_it(found: pa.Array) -> None:
-    assert aligned(found, pa.string()).to_pylist() == ["a", None]
+def _read(root: Path, stored: pa.Array, wanted: pa.DataType) -> pa.ChunkedArray:
+    table = DeltaBuilder(root, pa.schema([("c", wanted)]))
+    table.append(pa.table({"c": stored}), stats=False)
+    return lakescan.open(table.path).snapshot().scan().build().to_arrow()["c"]
 
 
-def test_nanoseconds_are_cut_down_to_the_microsecond_before_and_after_1970() -> None:
-    found = aligned(pa.array([-1, 1999, None], pa.timestamp("ns", "+02:00")), pa.timestamp("us", "UTC"))
-    assert found.cast(pa.int64()).to_pylist() == [-1, 1, None]
+@pytest.mark.parametrize(("values", "stored", "wanted", "expected"), WIDENED + ENCODED, ids=str)
+def test_a_column_in_another_size_or_encoding_reads_in_the_tables_type(
+    values: list[Any], stored: pa.DataType, wanted: pa.DataType, expected: list[Any], tmp_path: Path
+) -> None:
+    found = _read(tmp_path, pa.array(values, stored), wanted)
+    assert found.type == wanted
+    assert found.to_pylist() == (expected or values)
 
 
-def test_a_time_without_a_zone_in_the_file_is_utc() -> None:
-    found = aligned(pa.array([datetime(2024, 1, 1)], pa.timestamp("ms")), pa.timestamp("us", "UTC"))
-    assert found.to_pylist() == [datetime(2024, 1, 1, tzinfo=timezone.utc)]
+@pytest.mark.parametrize(("values", "stored", "wanted", "expected"), WIDENED, ids=str)
+def test_types_are_widened_inside_structs_lists_and_maps(
+    values: list[Any], stored: pa.DataType, wanted: pa.DataType, expected: list[Any], tmp_path: Path
+) -> None:
+    def nested(type_: pa.DataType) -> pa.DataType:
+        return pa.struct([("s", type_), ("l", pa.list_(pa.struct([("x", type_)]))), ("m", pa.map_(pa.string(), type_))])
+
+    def rows(of: list[Any]) -> list[Any]:
+        return [{"s": value, "l": [{"x": value}, None], "m": [("k", value)]} for value in of] + [None]
+
+    found = _read(tmp_path, pa.array(rows(values), nested(stored)), nested(wanted))
+    assert found.to_pylist() == rows(expected)
 
 
-def test_a_list_of_fixed_size_is_a_list() -> None:
-    found = pa.array([[1, 2], None, [3, None]], pa.list_(pa.int32(), 2))
-    assert aligned(found.slice(1), pa.list_(pa.int64())).to_pylist() == [None, [3, None]]
+@pytest.mark.parametrize(("values", "stored", "wanted"), REFUSED, ids=str)
+def test_a_column_that_could_change_its_values_is_refused_by_name(
+    values: list[Any], stored: pa.DataType, wanted: pa.DataType, tmp_path: Path
+) -> None:
+    with pytest.raises(errors.SchemaMismatch, match="column c"):
+        _read(tmp_path, pa.array(values, stored), wanted)
 
 
-def test_fields_with_swapped_names_are_not_taken_for_each_other_because_the_types_are_equal() -> None:
-    both = pa.struct([("a", pa.int64()), ("b", pa.int64())])
-    swapped = pa.struct([("b", pa.int64()), ("a", pa.int64())])
-    assert aligned(pa.array([{"a": 1, "b": 2}]), both, swapped).to_pylist() == [{"a": 2, "b": 1}]
-    by_id = pa.struct([with_id("a", pa.int64(), 2), with_id("b", pa.int64(), 1)])
-    file = pa.struct([with_id("a", pa.int64(), 1), with_id("b", pa.int64(), 2)])
-    assert aligned(pa.array([{"a": 1, "b": 2}], file), both, by_id).to_pylist() == [{"a": 2, "b": 1}]
+def test_a_column_all_of_whose_values_fit_a_narrower_table_type_reads(tmp_path: Path) -> None:
+    """pyarrow writes whole numbers as 64 bits; the table says 32, and the values fit."""
+    assert _read(tmp_path, pa.array([1, None], pa.int64()), pa.int32()).to_pylist() == [1, None]
 
 
-def test_a_struct_none_of_whose_fields_are_in_the_file_keeps_its_nulls() -> None:
-    found = pa.array([{"x": 1}, None, {"x": 2}])
-    assert aligned(found, pa.struct([("y", pa.int64())])).to_pylist() == [{"y": None}, None, {"y": None}]
+def test_a_file_may_know_fewer_nulls_than_the_table_and_the_other_way_round(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64())])
+    table = DeltaBuilder(tmp_path, schema)
+    strict = pa.schema([pa.field("a", pa.int64(), nullable=True), pa.field("b", pa.int64(), nullable=False)])
+    table.append(pa.table({"a": [1], "b": [2]}, schema=strict))
+    assert lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist() == [{"a": 1, "b": 2}]
 
 
-def test_a_struct_without_fields_keeps_its_nulls_in_a_slice_too() -> None:
-    found = pa.array([{"x": 1}, None, {"x": 2}, None])
-    assert aligned(found.slice(1), pa.struct([])).is_null().to_pylist() == [True, False, True]
+def test_a_void_column_is_null_whether_a_file_has_it_or_not(tmp_path: Path) -> None:
+    inside = pa.struct([("x", pa.int64()), ("y", pa.null())])
+    table = DeltaBuilder(tmp_path, pa.schema([("a", pa.int64()), ("v", pa.null()), ("s", inside)]))
+    table.append(pa.table({"a": [1], "s": pa.array([{"x": 1}], pa.struct([("x", pa.int64())]))}))
+    assert lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist() == [
+        {"a": 1, "v": None, "s": {"x": 1, "y": None}}
+    ]
 
 
-def test_a_list_of_structs_that_lack_a_field_gets_nulls_in_every_element() -> None:
-    found = pa.array([[{"x": 1}, None], None, []])
-    wanted = pa.list_(pa.struct([("x", pa.int64()), ("s", pa.struct([("y", pa.string())]))]))
-    assert aligned(found, wanted).to_pylist() == [[{"x": 1, "s": None}, None], None, []]
+def test_names_in_another_case_are_found_and_exact_ones_preferred(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("Id", pa.int64()), ("Sub", pa.struct([("Xy", pa.int64())]))]))
+    table.append(pa.table({"iD": [1], "sUB": [{"xY": 2}]}), stats=False)
+    table.append(pa.table({"ID": [9], "Id": [3], "Sub": [{"Xy": 4}]}), stats=False)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist()
+    assert sorted(found, key=lambda row: row["Id"]) == [{"Id": 1, "Sub": {"Xy": 2}}, {"Id": 3, "Sub": {"Xy": 4}}]
 
 
-def test_a_void_column_is_null_whatever_the_file_says() -> None:
-    assert aligned(pa.array([1, 2]), pa.null()).to_pylist() == [None, None]
+@pytest.mark.parametrize("as_integer", [True, False])
+def test_decimals_of_every_precision_read_in_both_encodings(as_integer: bool, tmp_path: Path) -> None:
+    types = [pa.decimal128(precision, precision // 2) for precision in range(1, 39)]
+    values = [Decimal(("-" if n % 2 else "") + "9" * n + f"E-{n // 2}") for n in range(1, 39)]
+    schema = pa.schema([(f"d{type_.precision}", type_) for type_ in types])
+    table = DeltaBuilder(tmp_path, schema)
+    columns = [pa.array([value, None], type_) for value, type_ in zip(values, types, strict=True)]
+    table.append(pa.table(columns, schema=schema), store_decimal_as_integer=as_integer)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert found.schema.types == types
+    assert list(found.to_pylist()[0].values()) == values
+    assert set(found.to_pylist()[1].values()) == {None}
 
 
-def field_names(*names: str) -> list[pa.Field]:
-    return [pa.field(name, pa.int64()) for name in names]
+# Year 1, both sides of 1970, the last moment of 9999 and a moment in the year 255479.
+FAR = [-62_135_596_800_000_000, -1, 0, 253_402_300_799_999_999, 8_000_000_000_000_000_000]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "names", "at"),
-    [("a", ["b", "a"], 1), ("a", ["A", "a"], 1), ("a", ["b", "A"], 1), ("a", ["b"], None), (".a", ["a", ".a"], 1)],
-)
-def test_a_field_is_found_by_its_exact_name_or_else_in_another_case(wanted: str, names: list[str], at: Any) -> None:
-    assert find_field(pa.field(wanted, pa.int64()), field_names(*names)) == at
+def test_timestamps_near_and_far_read_in_every_encoding(tmp_path: Path) -> None:
+    kind = pa.timestamp("us", "UTC")
+    table = DeltaBuilder(tmp_path, pa.schema([("t", kind)]))
+    table.append(pa.table({"t": pa.array(FAR).cast(kind)}), stats=False)
+    # pyarrow writes INT96 from nanoseconds, so only those of the years 1678 to 2262; it keeps milliseconds apart.
+    near = pa.array([-1, 0, 9_000_000_000_000_123]).cast(kind)
+    table.append(pa.table({"t": near}), stats=False, use_deprecated_int96_timestamps=True)
+    table.append(pa.table({"t": pa.array([-7]).cast(pa.timestamp("ms", "UTC"))}), stats=False)
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()["t"]
+    assert sorted(found.cast(pa.int64()).to_pylist()) == sorted([*FAR, -1, 0, 9_000_000_000_000_123, -7000])
 
 
-def test_a_field_with_an_id_is_never_found_by_its_name() -> None:
-    assert find_field(with_id("a", pa.int64(), 1), field_names("a")) is None
-    assert find_field(with_id("a", pa.int64(), 1), [with_id("a", pa.int64(), 2), with_id("z", pa.int64(), 1)]) == 1
+def test_dates_beyond_pythons_years_read_and_filter(tmp_path: Path) -> None:
+    days = [-(2**31), -1_000_000, 0, 2_932_896, 2**31 - 1]
+    table = DeltaBuilder(tmp_path, pa.schema([("d", pa.date32())]))
+    table.append(pa.table({"d": pa.array(days, pa.int32()).cast(pa.date32())}), stats=False)
+    scan = lakescan.open(table.path).snapshot().scan()
+    assert scan.build().to_arrow()["d"].cast(pa.int32()).to_pylist() == days
+    later = scan.filter("d > DATE'1969-01-01'").build().to_arrow()["d"].cast(pa.int32()).to_pylist()
+    assert later == [0, 2_932_896, 2**31 - 1]

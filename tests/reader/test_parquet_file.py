@@ -32,7 +32,7 @@ def read(file: Path, schema: pa.Schema, source: pa.Schema | None = None) -> pa.T
 
 @pytest.mark.parametrize("mode", ["none", "name", "id"])
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_nested_column_comes_out_of_parquet_with_the_tables_values(
     mode: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

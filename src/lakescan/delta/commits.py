@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.actions import DELETION_VECTOR, StatisticsRequest, adds_schema, keys
+from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, StatisticsRequest, adds_schema, keys
 from lakescan.delta.json_lines import read_json_lines
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
@@ -70,16 +70,23 @@ class CommitActions:
 
     adds: pa.Table
     touched: pa.ChunkedArray
-    _stats: pa.ChunkedArray
+    _actions: pa.ChunkedArray
+    """The add of each line, null where the line is another action."""
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        return parse_statistics(self._stats.take(rows), wanted)
+        return parse_statistics(member(self._actions, "stats").take(rows), wanted)
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        found = self._actions.take(rows).combine_chunks()
+        return pa.StructArray.from_arrays(
+            [member(found, field.name) for field in ROW_TRACKING], fields=list(ROW_TRACKING)
+        )
 
 
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    table = pa.concat_tables([_parse(text, schema) for text in texts] or [schema.empty_table()])
+    table = pa.concat_tables([_file_lines(text, schema) for text in texts] or [schema.empty_table()])
     add, remove = table["add"], table["remove"]
     added = pc.is_valid(member(add, "path"))
     path = pc.coalesce(member(add, "path"), member(remove, "path"))
@@ -102,7 +109,7 @@ def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) ->
         ],
         schema=names,
     )
-    return CommitActions(adds, key, member(add, "stats"))
+    return CommitActions(adds, key, add)
 
 
 def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
@@ -112,6 +119,7 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
         ("modificationTime", pa.int64()),
         ("stats", pa.string()),
         ("deletionVector", DELETION_VECTOR),
+        *((field.name, field.type) for field in ROW_TRACKING),
     ]
     if partition_names:
         add.append(("partitionValues", pa.struct([(name, pa.string()) for name in partition_names])))
@@ -119,14 +127,19 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
     return pa.schema([("add", pa.struct(add)), ("remove", pa.struct(remove))])
 
 
-def _parse(text: CommitText, schema: pa.Schema) -> pa.Table:
+def parse_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    """A row for each line; what the schema does not name is left out."""
     if not text.text.strip():
         raise CorruptLog(text.file, "it is empty")
     try:
         # A block holds whole lines, and one line may be as long as the file.
-        table = read_json_lines(text.text, schema, block_size=len(text.text) + 1, threads=False)
+        return read_json_lines(text.text, schema, block_size=len(text.text) + 1, threads=False)
     except pa.ArrowInvalid as error:
         raise CorruptLog(text.file, str(error)) from error
+
+
+def _file_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    table = parse_lines(text, schema)
     for action, needed in (("add", "path"), ("add", "size"), ("remove", "path")):
         if table[action].null_count != member(table[action], needed).null_count:
             raise CorruptLog(text.file, f"it has {'an' if action == 'add' else 'a'} {action} action without a {needed}")

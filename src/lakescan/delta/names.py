@@ -2,7 +2,7 @@
 
 from urllib.parse import unquote
 
-from lakescan.storage import is_uri
+from lakescan.storage import has_scheme
 
 LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
@@ -14,4 +14,4 @@ def commit_name(version: int) -> str:
 
 def stored_path(path: str) -> str:
     """A path of the log, for `Storage`: the log percent-encodes every path, and `Storage` itself decodes URIs."""
-    return path if is_uri(path) else unquote(path)
+    return path if has_scheme(path) else unquote(path)

@@ -1,8 +1,9 @@
 """Columns of a data file in the table's exact type and names, however the file was written.
 
-Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a
-narrower type is widened; nothing is ever cut: a value that does not fit is an error. Structs, lists and maps
-are rebuilt around their aligned children, sharing buffers.
+Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a type that
+Delta can widen to the table's is widened; a file in any other type is an error, and so is a value that does not
+fit: nothing is ever cut; a CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
+children, sharing buffers.
 """
 
 from collections.abc import Iterable
@@ -10,9 +11,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.schema import FIELD_ID
-
-_BYTES = frozenset({pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()})
+from lakescan.reader.variant import whole_variants
+from lakescan.schema import FIELD_ID, is_variant, padded
 
 
 def has_id(field: pa.Field) -> bool:
@@ -37,8 +37,10 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return _align_value(array, wanted)
-    # The same names are the same fields only where the table has no other names and no ids for them.
+        return padded(_align_value(array, wanted), target)
+    if is_variant(wanted):
+        return whole_variants(array)
+    # The same names in the file mean the same fields only where the table's own names are the files' names.
     if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
@@ -122,7 +124,10 @@ def _is_narrow(integer: pa.DataType) -> bool:
 
 
 def _is_bytes(type_: pa.DataType) -> bool:
-    return type_ in _BYTES or bool(pa.types.is_fixed_size_binary(type_))
+    kinds = pa.types
+    text = kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_)
+    plain = kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_binary_view(type_)
+    return bool(text or plain or kinds.is_fixed_size_binary(type_))
 
 
 def _is_list(type_: pa.DataType) -> bool:

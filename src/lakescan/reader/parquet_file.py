@@ -15,7 +15,9 @@ from lakescan.columns import empty_structs
 from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
 from lakescan.predicate import Column, Predicate, columns_of
 from lakescan.reader.align import align, find_field, has_id
+from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
+from lakescan.schema import is_variant
 from lakescan.storage import Storage
 
 _BATCH_BYTES = 8 << 20
@@ -78,6 +80,12 @@ class ParquetRows:
                 found.extend(_leaf_names(field, source, field.name))
         return found
 
+    @cached_property
+    def _calendar(self) -> HybridCalendar | None:
+        schema = self.file.schema
+        has_int96 = any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
+        return hybrid_calendar(self.file.metadata.metadata, has_int96)
+
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
         columns = []
         for at, source, target in zip(self._places, self.source, self.schema, strict=True):
@@ -88,8 +96,11 @@ class ParquetRows:
             index = read.type.get_field_index(field.name)
             if index < 0:
                 raise CorruptDataFile(self.name, f"it has more than one column with the name {field.name}")
+            column = read.field(index)
+            if self._calendar is not None:
+                column = rebased(column, self._calendar)
             try:
-                columns.append(align(read.field(index), read.type.field(index), source, target))
+                columns.append(align(column, read.type.field(index), source, target))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 raise SchemaMismatch(
                     self.name, target.name, str(read.type.field(index).type), str(target.type)
@@ -133,6 +144,9 @@ class ParquetRows:
             )
         if pa.types.is_nested(field.type) or self.file.schema.column(index).path != ".".join(names):
             return None
+        if self._calendar is not None and (pa.types.is_date(target.type) or pa.types.is_timestamp(target.type)):
+            # The footer's bounds are in the file's own calendar.
+            return None
         return LeafColumn(index, target.type)
 
 
@@ -145,8 +159,8 @@ def _leaf_count(type_: pa.DataType) -> int:
 
 
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:
-    """The parts of a file's column that `source` asks for; all of it where it is not a struct."""
-    if not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
+    """The parts of a file's column that `source` asks for; all of it where it is not a struct with fields to choose."""
+    if is_variant(source.type) or not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
         return [path]
     found: list[str] = []
     for child in source.type:
