@@ -1,3 +1,4 @@
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +29,8 @@ def test_the_rows_come_in_the_order_of_the_files_read_at_once_or_one_by_one(
 ) -> None:
     assert scan.build().to_arrow().equals(rows(0, 30).cast(SCHEMA))
     monkeypatch.setattr(packing, "OPEN_BYTES", 1)
-    monkeypatch.setattr("lakescan.scan.scan.pack", lambda files, parallelism: packing.pack(files, parallelism, 500))
+    small = partial(packing.pack, target=500)
+    monkeypatch.setattr("lakescan.scan.scan.pack", small)
     built = scan.build()
     assert len(built.tasks(2)) > 3
     assert built.to_arrow().combine_chunks().equals(rows(0, 30).cast(SCHEMA).combine_chunks())
