@@ -68,6 +68,11 @@ class LogListing:
             return 0
         return self.checkpoints[0].version if self.checkpoints else self.commits[0].version
 
+    def up_to(self, version: int) -> "LogListing":
+        """The listing as it was when this version was the newest."""
+        commits = tuple(commit for commit in self.commits if commit.version <= version)
+        return LogListing(self.location, commits, tuple(c for c in self.checkpoints if c.version <= version))
+
     def segment(self, version: int | None = None) -> LogSegment:
         """The segment for a version, the newest where none is given."""
         wanted = self.latest if version is None else version

@@ -1,0 +1,76 @@
+"""A stream as a query was given it: the table, the options, and the schema that its rows will have.
+
+The schema is the newest one or, where the stream keeps its schema in a log, the one it is at. It is fixed here,
+once: a query that runs later, in another process, gives its rows in exactly this schema or stops.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lakescan.delta.protocol import Metadata
+from lakescan.delta.stream.options import StreamOptions
+from lakescan.delta.stream.schema import StreamSchema
+from lakescan.delta.stream.schema_log import SchemaLog
+from lakescan.delta.stream.source import DeltaStream
+from lakescan.delta.stream.start import origin_of, starting_state
+from lakescan.delta.stream.walk import Walk
+from lakescan.delta.table import DeltaTable
+from lakescan.scan.stream import Limits
+from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class PinnedDeltaStream:
+    """Implements `scan.stream.PinnedStream`."""
+
+    storage: Storage
+    zone: str
+    options: StreamOptions
+    version: int
+    metadata: Metadata
+
+    @staticmethod
+    def of(table: DeltaTable, options: Mapping[str, str]) -> "PinnedDeltaStream":
+        parsed = StreamOptions.of(options)
+        version, metadata = _stream_metadata(table, parsed)
+        return PinnedDeltaStream(table.storage, table.zone, parsed, version, metadata)
+
+    @property
+    def spark_schema(self) -> str:
+        return self.metadata.spark_schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.metadata.schema
+
+    @property
+    def limits(self) -> Limits:
+        return self.options.limits
+
+    @property
+    def needs_admission_control(self) -> str | None:
+        if self.options.limited_by_user:
+            return "maxFilesPerTrigger" if self.options.limits.files else "maxBytesPerTrigger"
+        return None if self.options.schema_tracking_location is None else "schemaTrackingLocation"
+
+    def open(self, output: pa.Schema) -> DeltaStream:
+        schema = StreamSchema(self.version, self.metadata, output)
+        return DeltaStream(DeltaTable(self.storage, self.zone), self.options, schema)
+
+
+def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Metadata]:
+    """The version and metadata in whose schema the rows are given; for a new log those that the stream starts with."""
+    walk = Walk(table, options.relaxed)
+    listing = walk.listing()
+    newest = walk.initial_state(listing, listing.latest).metadata
+    if options.schema_tracking_location is None:
+        return listing.latest, newest
+    tracked = SchemaLog.at(options.schema_tracking_location).newest()
+    if tracked is not None:
+        return tracked
+    origin = origin_of(table.storage, listing, options, dict(newest.properties))
+    if origin.version >= listing.latest:
+        return listing.latest, newest
+    return origin.version, starting_state(table.storage, listing, origin.version, options.relaxed).state.metadata
