@@ -6,6 +6,7 @@
 
 import base64
 import json
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -218,6 +219,37 @@ class DeltaBuilder:
         self.commit(added)
         return added
 
+    def set_time(self, version: int, seconds: float) -> None:
+        """Let a commit's file look as if it was written then."""
+        os.utime(self.log / f"{version:020d}.json", (seconds, seconds))
+
+    def checkpoint(self) -> None:
+        """A classic checkpoint of the newest version, from the commits and the checkpoint before it."""
+        state = self._state()
+        adds = [_checkpoint_add(found) for found in state.pop("adds").values()]
+        rows = [{name: {**found}} for name, found in state.items()] + [{"add": found} for found in adds]
+        pq.write_table(pa.Table.from_pylist(rows, _CHECKPOINT), self.log / f"{self.version:020d}.checkpoint.parquet")
+
+    def clean_log(self, before: int) -> None:
+        """Remove the commits and checkpoints before a version, as Delta's log retention does."""
+        for file in self.log.iterdir():
+            if file.name[:20].isdigit() and int(file.name[:20]) < before:
+                file.unlink()
+
+    def _state(self) -> dict[str, Any]:
+        """Protocol, metadata and live files, by plain replay."""
+        state: dict[str, Any] = {"adds": {}}
+        for file in sorted(self.log.glob("*.checkpoint.parquet")):
+            state = {"adds": {}}
+            for row in pq.read_table(file).to_pylist():
+                _replay(state, {key: _plain(value) for key, value in row.items() if value is not None})
+        newest = max([int(file.name[:20]) for file in self.log.glob("*.checkpoint.parquet")], default=-1)
+        for file in sorted(self.log.glob("*.json")):
+            if file.name[:20].isdigit() and int(file.name[:20]) > newest:
+                for line in file.read_text().splitlines():
+                    _replay(state, json.loads(line))
+        return state
+
     def _physical_name(self, name: str) -> str:
         for field in self.schema["fields"]:
             if field["name"] == name:
@@ -234,6 +266,87 @@ class DeltaBuilder:
             metadata = {b"PARQUET:field_id": str(found_id).encode()} if found_id else None
             fields.append(field.with_name(self._physical_name(field.name)).with_metadata(metadata))
         return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+_MAP = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+_CHECKPOINT = pa.schema(
+    [
+        (
+            "protocol",
+            pa.struct(
+                [
+                    ("minReaderVersion", pa.int32()),
+                    ("minWriterVersion", pa.int32()),
+                    ("readerFeatures", pa.list_(pa.string())),
+                    ("writerFeatures", pa.list_(pa.string())),
+                ]
+            ),
+        ),
+        (
+            "metaData",
+            pa.struct(
+                [
+                    ("id", pa.string()),
+                    ("format", pa.struct([("provider", pa.string()), ("options", _MAP)])),
+                    ("schemaString", pa.string()),
+                    ("partitionColumns", pa.list_(pa.string())),
+                    ("configuration", _MAP),
+                    ("createdTime", pa.int64()),
+                ]
+            ),
+        ),
+        (
+            "add",
+            pa.struct(
+                [
+                    ("path", pa.string()),
+                    ("partitionValues", _MAP),
+                    ("size", pa.int64()),
+                    ("modificationTime", pa.int64()),
+                    ("dataChange", pa.bool_()),
+                    ("stats", pa.string()),
+                    ("deletionVector", _VECTOR),
+                ]
+            ),
+        ),
+    ]
+)
+
+
+def _replay(state: dict[str, Any], action: Mapping[str, Any]) -> None:
+    for name in ("protocol", "metaData"):
+        if name in action:
+            state[name] = action[name]
+    for name in ("add", "remove"):
+        if name in action:
+            vector = action[name].get("deletionVector") or {}
+            key = (action[name]["path"], vector.get("pathOrInlineDv"), vector.get("offset"))
+            if name == "add":
+                state["adds"][key] = action[name]
+            else:
+                state["adds"].pop(key, None)
+
+
+def _checkpoint_add(add: Mapping[str, Any]) -> dict[str, Any]:
+    # A checkpoint says of a file only that it is there.
+    return {**add, "dataChange": False}
+
+
+def _plain(found: Any) -> Any:
+    """A checkpoint's value as its JSON would be: maps as objects."""
+    if isinstance(found, dict):
+        maps = ("partitionValues", "configuration", "options")
+        return {key: dict(value or []) if key in maps else _plain(value) for key, value in found.items()}
+    return found
 
 
 def encode85(data: bytes) -> str:
