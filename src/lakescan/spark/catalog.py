@@ -15,7 +15,6 @@ from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
 from lakescan.formats import is_table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.source import LakescanDataSource
-from lakescan.spark.stream_api import accept_filters
 from lakescan.spark.table import SparkTable, load_snapshot
 from lakescan.storage import Storage
 
@@ -135,7 +134,6 @@ def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
         bridge.put_catalog(NAMES, names)
-        accept_filters(spark)
         spark.dataSource.register(LakescanDataSource)
     return names
 

@@ -1,26 +1,23 @@
 """The table as a Python data source: `format("lakescan")`, for streams and where there is no Py4J (Spark Connect).
 
-The version (of a batch) or the schema (of a stream) is fixed when the DataFrame is made. Spark's API gives
-filters but no column pruning: a schema given by the user, a part of the table's, is how columns are left out.
+The version (of a batch) or the schema (of a stream) is fixed when the DataFrame is made. Spark's API prunes no
+columns: a schema given by the user, a part of the table's, is how columns are left out.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lakescan.errors import InvalidOption, UnknownStreamSchema, UnsupportedFeature
+from lakescan.errors import InvalidOption, LakescanError, UnknownStreamSchema, UnsupportedFeature
 from lakescan.formats import open_table, pin_stream
-from lakescan.predicate import Predicate
 from lakescan.reader.read import read_task
-from lakescan.scan.scan import Scan
 from lakescan.scan.stream import Offset, PinnedStream, Stream, StreamTask
-from lakescan.spark.filters import translate
 from lakescan.spark.stream_api import (
     HAS_ADMISSION_CONTROL,
     SupportsTriggerAvailableNow,
@@ -30,20 +27,36 @@ from lakescan.spark.stream_api import (
 )
 
 NAME = "lakescan"
-_TRAVEL = ("versionasof", "timestampasof")
-_ANY = ("path", "timezone", *_TRAVEL)
+_BATCH_ONLY = ("versionasof", "timestampasof", "filter")
+_BATCH = ("path", "timezone", *_BATCH_ONLY)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _plainly(method: Callable[P, T]) -> Callable[P, T]:
+    """Spark shows a Python error with its stack; the message says it all, our own frames only hide it."""
+
+    @wraps(method)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(*arguments, **named)
+        except LakescanError as error:
+            raise error.with_traceback(None) from None
+
+    return call
 
 
 class LakescanDataSource(DataSource):
     """Registered by `lakescan.install`, or by `spark.dataSource.register(LakescanDataSource)`."""
 
+    @_plainly
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = {key.lower(): value for key, value in options.items()}
         if "path" not in self._options:
             raise InvalidOption("path", "no path is given. Write .load(path).")
-        self._travels = [name for name in _TRAVEL if name in self._options]
+        self._batch_only = [name for name in _BATCH_ONLY if name in self._options]
         table = open_table(self._options["path"], self._options.get("timezone", "UTC"))
-        self._stream = None if self._travels else pin_stream(table, options)
+        self._stream = None if self._batch_only else pin_stream(table, options)
         snapshot = table.snapshot(self._options.get("versionasof"), self._options.get("timestampasof"))
         self._location, self._version = snapshot.location, snapshot.version
         self._spark_schema = snapshot.spark_schema if self._stream is None else self._stream.spark_schema
@@ -55,16 +68,22 @@ class LakescanDataSource(DataSource):
     def schema(self) -> StructType:
         return StructType.fromJson(_nullable(json.loads(self._spark_schema)))
 
+    @_plainly
     def reader(self, schema: StructType) -> "BatchReader":
         for option in self._options:
-            if option not in _ANY:
+            if option not in _BATCH:
                 raise InvalidOption(option, "it is an option of a stream (spark.readStream), not of a batch.")
         columns = _chosen(schema, self._spark_schema)
-        return BatchReader(self._location, self._options.get("timezone", "UTC"), self._version, columns)
+        zone = self._options.get("timezone", "UTC")
+        return BatchReader(self._location, zone, self._version, columns, self._options.get("filter"))
 
+    @_plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        if self._travels:
-            raise InvalidOption(self._travels[0], "a stream starts at startingVersion or startingTimestamp.")
+        if self._batch_only:
+            raise InvalidOption(
+                self._batch_only[0],
+                "it is an option of a batch. A stream starts at startingVersion or startingTimestamp and gives all rows.",
+            )
         if self._stream is None:
             raise UnsupportedFeature(self._location, "reading as a stream", "Streams are read from Delta tables.")
         refuse_what_the_api_lacks(self._stream)
@@ -74,33 +93,24 @@ class LakescanDataSource(DataSource):
 
 
 class BatchReader(DataSourceReader):
-    """One version of the table; pushed filters only skip files and row groups, Spark evaluates them."""
+    """One version of the table.
 
-    def __init__(self, location: str, zone: str, version: int, columns: list[str]) -> None:
-        self._location, self._zone, self._version, self._columns = location, zone, version, columns
-        self._hints: list[Predicate] = []
+    It takes no pushed filters: Spark keeps the plan of a first filtered query for later queries on the same
+    DataFrame, which then miss rows (seen in PySpark 4.1 and 4.3). The option `filter` is the safe way.
+    """
 
-    def pushFilters(self, filters: list[Any]) -> list[Any]:
-        schema = self._snapshot.schema
-        self._hints = [found for found in (translate(item, schema) for item in filters) if found is not None]
-        return filters
+    def __init__(self, location: str, zone: str, version: int, columns: list[str], filter: str | None) -> None:
+        self._location, self._zone, self._version = location, zone, version
+        self._columns, self._filter = columns, filter
 
+    @_plainly
     def partitions(self) -> list[InputPartition]:
-        builder = self._snapshot.scan().select(*self._columns)
-        for hint in self._hints:
-            builder = builder.skip_unless(hint)
-        scan: Scan = builder.build()
+        builder = open_table(self._location, self._zone).snapshot(self._version).scan().select(*self._columns)
+        scan = (builder if self._filter is None else builder.filter(self._filter)).build()
         return [InputPartition(StreamTask(scan.read_plan, task)) for task in scan.tasks(os.cpu_count() or 1)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _rows(partition)
-
-    @cached_property
-    def _snapshot(self) -> Any:
-        return open_table(self._location, self._zone).snapshot(self._version)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_snapshot"}
 
 
 class StreamReader(DataSourceStreamReader):
@@ -112,6 +122,7 @@ class StreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:
         return dict(self._stream.initial_offset())
 
+    @_plainly
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         return [InputPartition(task) for task in self._stream.plan(start, end, os.cpu_count() or 1)]
 
@@ -133,6 +144,7 @@ class StreamReader(DataSourceStreamReader):
 class PlainStreamReader(StreamReader):
     """For a PySpark without admission control: each batch is all there is."""
 
+    @_plainly
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]
         return dict(self._stream.end_offset())
 
@@ -143,20 +155,27 @@ class LimitedStreamReader(StreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> Any:
         return read_limit(self._pinned.limits)
 
+    @_plainly
     def latestOffset(self, start: Offset, limit: Any) -> dict[str, Any]:
         return dict(self._stream.next_offset(start, limits_of(limit, self._pinned.limits)))
 
+    @_plainly
     def reportLatestOffset(self) -> dict[str, Any]:
         return dict(self._stream.newest_offset())
 
+    @_plainly
     def prepareForTriggerAvailableNow(self) -> None:
         self._stream.fix_end()
 
 
 def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
     # Spark makes one partition without a value where there is nothing to read.
-    found = partition.value
-    return read_task(found.plan, found.task) if isinstance(found, StreamTask) else iter(())
+    if not isinstance(partition.value, StreamTask):
+        return
+    try:
+        yield from read_task(partition.value.plan, partition.value.task)
+    except LakescanError as error:
+        raise error.with_traceback(None) from None
 
 
 def _chosen(given: StructType, spark_schema: str) -> list[str]:

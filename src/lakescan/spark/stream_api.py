@@ -8,7 +8,6 @@ needs more is refused by name.
 from typing import Any
 
 import pyspark
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSourceStreamReader
 
 from lakescan.errors import UnsupportedSpark
@@ -47,9 +46,3 @@ def limits_of(limit: Any, own: Limits) -> Limits:
     if limit == read_limit(own):
         return own
     return Limits(getattr(limit, "max_files", None), getattr(limit, "max_bytes", None))
-
-
-def accept_filters(spark: SparkSession) -> None:
-    """Let Spark push filters to Python data sources; without this it refuses a source that takes them."""
-    if not spark.version.startswith("4.0"):
-        spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

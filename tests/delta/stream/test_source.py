@@ -17,6 +17,7 @@ from lakescan.errors import (
     SchemaTrackingNeeded,
     TableReplaced,
     UnsupportedFeature,
+    VersionNotFound,
 )
 from lakescan.scan.stream import Limits
 from tests.delta.stream.engine import Engine, pin
@@ -321,6 +322,19 @@ def test_a_replaced_table_is_an_error(tmp_path: Path) -> None:
     Path(other.path).rename(built.path)
     engine.restart()
     with pytest.raises(TableReplaced, match="another table"):
+        engine.drain()
+
+
+def test_a_table_that_ends_before_the_streams_place_is_an_error(tmp_path: Path) -> None:
+    built = table(tmp_path)
+    for at in range(4):
+        built.append(ids(at, at))
+    engine = Engine(built.path, {"startingVersion": 0})
+    engine.drain()
+    for version in (2, 3, 4):
+        (built.log / f"{version:020d}.json").unlink()
+    engine.restart()
+    with pytest.raises(VersionNotFound, match="versions 0 to 1"):
         engine.drain()
 
 
