@@ -120,8 +120,11 @@ class TableCommit:
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """`scan.statistics.statistics_type` for these columns, for some rows of `adds`."""
         logical, physical = prune(self.metadata.schema, self.metadata.source_schema, {c.path for c in columns})
-        texts = member(self._lines["add"], "stats").take(files["row"])
-        return parse_statistics(texts, StatisticsRequest(logical, physical))
+        return parse_statistics(self.statistics_texts(files), StatisticsRequest(logical, physical))
+
+    def statistics_texts(self, files: pa.Table) -> pa.ChunkedArray:
+        """The statistics of some rows of `adds` as the log writes them."""
+        return member(self._lines["add"], "stats").take(files["row"])
 
     @cached_property
     def partition_fields(self) -> list[pa.Field]:

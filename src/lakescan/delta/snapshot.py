@@ -18,7 +18,10 @@ from lakescan.delta.log_segment import LogSegment
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.partition_values import typed_partition
 from lakescan.delta.replay import Replay
+from lakescan.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.predicate import Column
+from lakescan.reader.file_metadata import NAME as METADATA
+from lakescan.reader.file_metadata import FileMetadata
 from lakescan.scan.builder import ScanBuilder
 from lakescan.schema import prune
 from lakescan.storage import Storage
@@ -51,6 +54,10 @@ class DeltaSnapshot:
         return self.storage.location
 
     @property
+    def token(self) -> str:
+        return f"delta {self.location}@{self.version}"
+
+    @property
     def schema(self) -> pa.Schema:
         return self._replay.metadata.schema
 
@@ -61,6 +68,16 @@ class DeltaSnapshot:
     @property
     def spark_schema(self) -> str:
         return self._replay.metadata.spark_schema
+
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        return pa.schema([column.field for column in self.computed_columns.values()])
+
+    @cached_property
+    def computed_columns(self) -> Mapping[str, FileMetadata]:
+        if any(name.lower() == METADATA for name in self.schema.names):
+            return {}
+        return {METADATA: FileMetadata(self.data_files, row_tracking(self.properties))}
 
     @cached_property
     def partition_columns(self) -> tuple[str, ...]:
@@ -88,6 +105,11 @@ class DeltaSnapshot:
     def files(self) -> pa.Table:
         with self._lock:
             return self._files
+
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        if not is_tracked(names):
+            return files
+        return with_tracking(files, self._replay.live_files.row_tracking(files["source"], files["row"]))
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         names = {column.path for column in columns}
