@@ -82,7 +82,7 @@ class LakescanDataSource(DataSource):
         if self._batch_only:
             raise InvalidOption(
                 self._batch_only[0],
-                "it is an option of a batch. A stream starts at startingVersion or startingTimestamp, and gives every row.",
+                "it is an option of a batch. A stream has startingVersion and startingTimestamp, and gives every row.",
             )
         if self._stream is None:
             raise UnsupportedFeature(self._location, "reading as a stream", "Streams are read from Delta tables.")

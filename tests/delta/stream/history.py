@@ -40,12 +40,23 @@ class File:
 class History:
     """A table that grows one random commit at a time."""
 
-    def __init__(self, root: Path, seed: int, appends_only: bool = False, renames_in_files: bool = False) -> None:
+    def __init__(
+        self,
+        root: Path,
+        seed: int,
+        appends_only: bool = False,
+        renames_in_files: bool = False,
+        properties: dict[str, str] | None = None,
+    ) -> None:
         self.random = random.Random(seed)
         self.columns = ["id", "part", "v"]
         self.partitioned = self.random.random() < 0.5
         self.built = DeltaBuilder(
-            root, self._schema(), partition_by=["part"] if self.partitioned else [], features=["deletionVectors"]
+            root,
+            self._schema(),
+            partition_by=["part"] if self.partitioned else [],
+            features=["deletionVectors"],
+            properties=properties,
         )
         self.files: list[File] = []
         self.appends_only = appends_only
@@ -171,6 +182,7 @@ class History:
         for file in removed or []:
             action = self.built.remove(file.add)
             action["remove"]["dataChange"] = data_change
+            action["remove"]["partitionValues"] = file.add["add"]["partitionValues"]
             body.append(action)
         self.random.shuffle(body)
         self.built.commit({"commitInfo": {"operation": kind.upper()}}, *actions, *body)

@@ -1,7 +1,7 @@
 """How many files the next batch takes, under a limit of files, of bytes, or both.
 
-A batch takes files in order until the next one would pass a limit, and always at least one, so a stream with
-any limit comes to its end.
+A batch takes files in order until the next one would pass a limit, and always at least one (or one whole commit,
+where commits are not split), so a stream with any limit comes to its end.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Admission:
     files: int = 0
     bytes: int = 0
 
-    def admit(self, sizes: pa.ChunkedArray) -> int:
-        """How many of these files, from the first on, the batch takes too."""
+    def admit(self, sizes: pa.ChunkedArray, whole: bool = False) -> int:
+        """How many of these files, from the first on, the batch takes too; all or none where they are a whole."""
         most = len(sizes)
         reached = self.bytes + np.cumsum(sizes.fill_null(0).to_numpy())
         if self.limits.bytes is not None:
@@ -30,6 +30,8 @@ class Admission:
             most = min(most, max(0, self.limits.files - self.files))
         if self.files == 0 and len(sizes):
             most = max(1, most)
+        if whole and most < len(sizes):
+            most = 0 if self.files else len(sizes)
         if most:
             self.files, self.bytes = self.files + most, int(reached[most - 1])
         return most

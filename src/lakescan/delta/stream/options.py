@@ -57,6 +57,9 @@ class StreamOptions:
             given[by_name[key.lower()]] = value
         if "startingVersion" in given and "startingTimestamp" in given:
             raise InvalidOption("startingTimestamp", "startingVersion is given too. Give one of the two.")
+        ignoring = [name for name in ("ignoreDeletes", "ignoreChanges", "skipChangeCommits") if _flag(given, name)]
+        if ignoring and _flag(given, "readChangeFeed"):
+            raise InvalidOption(ignoring[0], "readChangeFeed gives every change as a row. Leave one of the two out.")
         limits = Limits(_positive(given, "maxFilesPerTrigger", _count), _positive(given, "maxBytesPerTrigger", _bytes))
         chosen = limits != Limits()
         return StreamOptions(

@@ -4,13 +4,16 @@ The schema is the newest one or, where the stream keeps its schema in a log, the
 once: a query that runs later, in another process, gives its rows in exactly this schema or stops.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from lakescan.delta.changes import SPARK_FIELDS
 from lakescan.delta.protocol import Metadata
 from lakescan.delta.stream.options import StreamOptions
+from lakescan.delta.stream.rows import ChangedRows
 from lakescan.delta.stream.schema import StreamSchema
 from lakescan.delta.stream.schema_log import SchemaLog
 from lakescan.delta.stream.source import DeltaStream
@@ -39,11 +42,18 @@ class PinnedDeltaStream:
 
     @property
     def spark_schema(self) -> str:
-        return self.metadata.spark_schema
+        found = json.loads(self.metadata.spark_schema)
+        own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in self._own]
+        return json.dumps({**found, "fields": [*found["fields"], *own]})
 
     @property
     def schema(self) -> pa.Schema:
-        return self.metadata.schema
+        own = ChangedRows(self.storage).own_fields if self.options.read_change_feed else []
+        return pa.schema([*self.metadata.schema, *own])
+
+    @property
+    def _own(self) -> Sequence[tuple[str, str]]:
+        return SPARK_FIELDS if self.options.read_change_feed else ()
 
     @property
     def limits(self) -> Limits:

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.data_files import DeltaFiles
 from lakescan.delta.protocol import Metadata
 from lakescan.delta.stream.fields import ADDED, WIDENED, changes, partition_names, source_of
+from lakescan.delta.stream.rows import StreamRows
 from lakescan.errors import SchemaChanged, SchemaTrackingNeeded
 from lakescan.predicate import TRUE
 from lakescan.reader.plan import ReadPlan
-from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -46,27 +45,31 @@ class StreamSchema:
         """What is different in the columns of a newer version; the empty text where nothing is."""
         return " and ".join(change.text for change in changes(self.metadata, found))
 
-    def read_plan(self, storage: Storage, version: Metadata) -> ReadPlan:
+    def read_plan(self, rows: StreamRows, version: Metadata) -> ReadPlan:
         """How files of a version are read into this schema."""
-        names = partition_names(self.metadata, version)
+        own = {field.name for field in rows.own_fields}
+        table = pa.schema([field for field in self.output if field.name not in own])
+        source = source_of(table, self.metadata, version)
+        twins = dict(zip(table.names, source, strict=True)) | {field.name: field for field in rows.own_fields}
+        partition = {*partition_names(self.metadata, version).values(), *own - rows.computed.keys()}
         return ReadPlan(
-            files=DeltaFiles(storage),
+            files=rows.data_files,
             output=self.output,
             schema=self.output,
-            source=source_of(self.output, self.metadata, version),
-            partition_columns=frozenset(names.values()),
+            source=pa.schema([twins[field.name] for field in self.output]),
+            partition_columns=frozenset(partition),
             filter=TRUE,
             skip=TRUE,
+            computed=rows.computed,
         )
 
-    def partition(self, files: pa.Table, version: Metadata) -> pa.Table:
+    def partition(self, rows: StreamRows, files: pa.Table, version: Metadata) -> pa.Table:
         """A version's files with their partition values in the stream's names and types."""
         found = files["partition"].combine_chunks()
         names = partition_names(self.metadata, version)
-        if not names:
-            values = empty_structs(len(found))
-        else:
-            fields = [pa.field(name, self.metadata.schema.field(name).type) for name in names.values()]
-            columns = [pc.cast(member(found, old), field.type) for old, field in zip(names, fields, strict=True)]
-            values = pa.StructArray.from_arrays(columns, fields=fields)
+        fields = [pa.field(name, self.metadata.schema.field(name).type) for name in names.values()]
+        columns = [pc.cast(member(found, old), field.type) for old, field in zip(names, fields, strict=True)]
+        own = [field for field in rows.own_fields if field.name not in rows.computed]
+        columns += [member(found, field.name) for field in own]
+        values = pa.StructArray.from_arrays(columns, fields=[*fields, *own]) if columns else empty_structs(len(found))
         return files.set_column(files.schema.get_field_index("partition"), "partition", values)

@@ -5,7 +5,7 @@ come in the same order, and a batch is planned from its two offsets alone. What 
 with an error after every row before it was given; it never becomes an empty batch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -18,10 +18,10 @@ from lakescan.delta.commit_range import TableCommit, TableState
 from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata
 from lakescan.delta.stream.admission import Admission
-from lakescan.delta.stream.commit_files import new_files
 from lakescan.delta.stream.fields import ADDED, WIDENED, changes
 from lakescan.delta.stream.offset import Position, StreamOffset, not_begun, parse_offset
 from lakescan.delta.stream.options import StreamOptions
+from lakescan.delta.stream.rows import AppendedRows, ChangedRows, StreamRows
 from lakescan.delta.stream.schema import StreamSchema
 from lakescan.delta.stream.schema_log import SchemaLog
 from lakescan.delta.stream.start import origin_of
@@ -40,6 +40,9 @@ class DeltaStream:
         self.schema = schema
         self._table = table
         self._walk = Walk(table, options.relaxed)
+        self._rows: StreamRows = (
+            ChangedRows(table.storage) if options.read_change_feed else AppendedRows(table.storage, options)
+        )
         tracked = options.schema_tracking_location
         self._schema_log = None if tracked is None else SchemaLog.at(tracked)
         self._first: Position | None = None
@@ -69,7 +72,8 @@ class DeltaStream:
         first = end.version
         try:
             for version, files in self._files_from(listing, offset):
-                taken = admission.admit(files["size"].slice(end.index))
+                whole = self._rows.whole_commits and not end.snapshot
+                taken = admission.admit(files["size"].slice(end.index), whole)
                 if end.index + taken < files.num_rows:
                     end = Position(version, end.index + taken, end.snapshot)
                     break
@@ -106,10 +110,12 @@ class DeltaStream:
         if begin.position == stop.position:
             return []
         tasks: list[StreamTask] = []
+        besides = {name for field in self._rows.own_fields for name in _needs(self._rows, field)}
         for state, files in self._batch_files(begin, stop.position):
-            plan = self.schema.read_plan(self._table.storage, state.metadata)
-            presented = self.schema.partition(files, state.metadata)
-            tasks.extend(StreamTask(plan, task) for task in pack(presented, parallelism))
+            plan = self.schema.read_plan(self._rows, state.metadata)
+            presented = self.schema.partition(self._rows, files, state.metadata)
+            packed = pack(presented, parallelism, besides=besides)
+            tasks.extend(StreamTask(plan, task) for task in packed)
         return tasks
 
     def commit(self, end: Offset) -> None:
@@ -134,11 +140,11 @@ class DeltaStream:
         position = offset.position
         if position.snapshot:
             self._check_snapshot(listing, offset)
-            yield position.version, self._walk.initial_files(position.version)
+            yield position.version, self._initial_files(listing, position.version)
             position = position.after_version()
         for commit in self._walk.commits(listing, position.version, listing.latest):
             self._check(listing, offset, commit)
-            yield commit.version, new_files(commit, self.options)
+            yield commit.version, self._rows.of_commit(commit)
 
     def _batch_files(self, begin: StreamOffset, end: Position) -> Iterator[tuple[TableState, pa.Table]]:
         """The batch's files, those of versions in one and the same state together."""
@@ -146,7 +152,7 @@ class DeltaStream:
         start = begin.position
         if start.snapshot:
             state = self._check_snapshot(listing, begin)
-            files = self._walk.initial_files(start.version)
+            files = self._initial_files(listing, start.version)
             stop = end.index if end.snapshot else files.num_rows
             yield state, files.slice(start.index, stop - start.index)
             if end.snapshot:
@@ -158,11 +164,16 @@ class DeltaStream:
             parts = []
             for commit in run:
                 self._check(listing, begin, commit)
-                files = new_files(commit, self.options)
+                files = self._rows.of_commit(commit)
                 first = start.index if commit.version == start.version else 0
                 stop = end.index if commit.version == end.version else files.num_rows
                 parts.append(files.slice(first, stop - first))
             yield state, pa.concat_tables(parts)
+
+    def _initial_files(self, listing: LogListing, version: int) -> pa.Table:
+        """The files of the initial snapshot, oldest first."""
+        files = self._walk.initial_files(version)
+        return self._rows.of_snapshot(files, lambda: next(self._walk.commits(listing, version, version)))
 
     def _check_snapshot(self, listing: LogListing, offset: StreamOffset) -> TableState:
         version = offset.position.version
@@ -210,3 +221,7 @@ class DeltaStream:
             "versionsBehind": max(0, newest - last),
         }
         return {**notes, "warning": self._walk.warning} if self._walk.warning else notes
+
+
+def _needs(rows: StreamRows, field: pa.Field) -> Collection[str]:
+    return rows.computed[field.name].needs(field) if field.name in rows.computed else ()
