@@ -107,6 +107,7 @@ class DeltaBuilder:
         self.properties = dict(properties or {})
         self.features = features
         self._files = 0
+        self._cleaned: dict[int, str] = {}
         if mapping:
             self.map_columns(mapping)
         if create:
@@ -223,32 +224,81 @@ class DeltaBuilder:
         """Let a commit's file look as if it was written then."""
         os.utime(self.log / f"{version:020d}.json", (seconds, seconds))
 
-    def checkpoint(self) -> None:
-        """A classic checkpoint of the newest version, from the commits and the checkpoint before it."""
-        state = self._state()
-        adds = [_checkpoint_add(found) for found in state.pop("adds").values()]
-        rows = [{name: {**found}} for name, found in state.items()] + [{"add": found} for found in adds]
-        pq.write_table(pa.Table.from_pylist(rows, _CHECKPOINT), self.log / f"{self.version:020d}.checkpoint.parquet")
-
     def clean_log(self, before: int) -> None:
         """Remove the commits and checkpoints before a version, as Delta's log retention does."""
         for file in self.log.iterdir():
             if file.name[:20].isdigit() and int(file.name[:20]) < before:
+                if file.suffix == ".json":
+                    self._cleaned[int(file.name[:20])] = file.read_text()
                 file.unlink()
 
-    def _state(self) -> dict[str, Any]:
-        """Protocol, metadata and live files, by plain replay."""
-        state: dict[str, Any] = {"adds": {}}
-        for file in sorted(self.log.glob("*.checkpoint.parquet")):
-            state = {"adds": {}}
-            for row in pq.read_table(file).to_pylist():
-                _replay(state, {key: _plain(value) for key, value in row.items() if value is not None})
-        newest = max([int(file.name[:20]) for file in self.log.glob("*.checkpoint.parquet")], default=-1)
-        for file in sorted(self.log.glob("*.json")):
-            if file.name[:20].isdigit() and int(file.name[:20]) > newest:
-                for line in file.read_text().splitlines():
-                    _replay(state, json.loads(line))
-        return state
+    # Shortcuts through the log
+
+    def live_actions(self, first: int = 0, last: int | None = None) -> list[dict[str, Any]]:
+        """What the commits from `first` to `last` come to, one action a file: adds, removes, protocol, metadata."""
+        newest: dict[Any, dict[str, Any]] = {}
+        for version in range(first, (self.version if last is None else last) + 1):
+            file = self.log / f"{version:020d}.json"
+            for line in (self._cleaned.get(version) or file.read_text()).splitlines():
+                action = json.loads(line)
+                kind, found = next(iter(action.items()))
+                vector = found.get("deletionVector") or {}
+                place = (found.get("path"), vector.get("pathOrInlineDv"), vector.get("offset"))
+                key = place if kind in ("add", "remove") else kind
+                newest.pop(key, None)
+                newest[key] = action
+        return [action for action in newest.values() if "commitInfo" not in action]
+
+    def compact(self, first: int, last: int) -> Path:
+        """Write a log compaction file for these commits."""
+        file = self.log / f"{first:020d}.{last:020d}.compacted.json"
+        file.write_text("\n".join(map(json.dumps, self.live_actions(first, last))) + "\n")
+        return file
+
+    def checksum(self) -> Path:
+        """Write the newest version's checksum file."""
+        file = self.log / f"{self.version:020d}.crc"
+        found = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+        file.write_text(json.dumps({**found, **self.protocol(), "metadata": self.metadata()["metaData"]}))
+        return file
+
+    def checkpoint(
+        self,
+        parts: int | None = None,
+        top: str | None = None,
+        sidecars: int = 2,
+        stats: str = "json",
+        parsed: pa.Schema | None = None,
+    ) -> list[Path]:
+        """Write a checkpoint of the newest version: one file, several parts, or V2 with a top in `json` or `parquet`.
+
+        `stats` is json, parsed or both; parsed statistics are of the columns in `parsed`, in physical names.
+        """
+        found = [_checkpoint_row(action, stats, parsed) for action in self.live_actions()]
+        schema, name = _checkpoint_schema(parsed), f"{self.version:020d}.checkpoint"
+        if top is None:
+            count = parts or 1
+            files = [self.log / f"{name}.{n:010d}.{count:010d}.parquet" for n in range(1, count + 1)]
+            files = files if parts else [self.log / f"{name}.parquet"]
+            for at, file in enumerate(files):
+                pq.write_table(pa.Table.from_pylist(found[at::count], schema), file)
+            return files
+        folder, identity = self.log / "_sidecars", uuid5(_NAMESPACE, f"{self.path}/{self.version}/{top}")
+        folder.mkdir(exist_ok=True)
+        adds = [row for row in found if "add" in row or "remove" in row]
+        files = [folder / f"{name}.{n:010d}.{identity}.parquet" for n in range(sidecars)]
+        for at, file in enumerate(files):
+            pq.write_table(pa.Table.from_pylist(adds[at::sidecars], schema), file)
+        rows = [row for row in found if row not in adds] + ([] if sidecars else adds)
+        rows.append({"checkpointMetadata": {"version": self.version}})
+        for file in files:
+            rows.append({"sidecar": {"path": file.name, "sizeInBytes": file.stat().st_size, "modificationTime": 0}})
+        main = self.log / f"{name}.{identity}.{top}"
+        if top == "json":
+            main.write_text("\n".join(map(json.dumps, rows)) + "\n")
+        else:
+            pq.write_table(pa.Table.from_pylist(rows, schema), main)
+        return [main, *files]
 
     def _physical_name(self, name: str) -> str:
         for field in self.schema["fields"]:
@@ -268,87 +318,6 @@ class DeltaBuilder:
         return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
 
 
-_MAP = pa.map_(pa.string(), pa.string())
-_VECTOR = pa.struct(
-    [
-        ("storageType", pa.string()),
-        ("pathOrInlineDv", pa.string()),
-        ("offset", pa.int32()),
-        ("sizeInBytes", pa.int32()),
-        ("cardinality", pa.int64()),
-    ]
-)
-_CHECKPOINT = pa.schema(
-    [
-        (
-            "protocol",
-            pa.struct(
-                [
-                    ("minReaderVersion", pa.int32()),
-                    ("minWriterVersion", pa.int32()),
-                    ("readerFeatures", pa.list_(pa.string())),
-                    ("writerFeatures", pa.list_(pa.string())),
-                ]
-            ),
-        ),
-        (
-            "metaData",
-            pa.struct(
-                [
-                    ("id", pa.string()),
-                    ("format", pa.struct([("provider", pa.string()), ("options", _MAP)])),
-                    ("schemaString", pa.string()),
-                    ("partitionColumns", pa.list_(pa.string())),
-                    ("configuration", _MAP),
-                    ("createdTime", pa.int64()),
-                ]
-            ),
-        ),
-        (
-            "add",
-            pa.struct(
-                [
-                    ("path", pa.string()),
-                    ("partitionValues", _MAP),
-                    ("size", pa.int64()),
-                    ("modificationTime", pa.int64()),
-                    ("dataChange", pa.bool_()),
-                    ("stats", pa.string()),
-                    ("deletionVector", _VECTOR),
-                ]
-            ),
-        ),
-    ]
-)
-
-
-def _replay(state: dict[str, Any], action: Mapping[str, Any]) -> None:
-    for name in ("protocol", "metaData"):
-        if name in action:
-            state[name] = action[name]
-    for name in ("add", "remove"):
-        if name in action:
-            vector = action[name].get("deletionVector") or {}
-            key = (action[name]["path"], vector.get("pathOrInlineDv"), vector.get("offset"))
-            if name == "add":
-                state["adds"][key] = action[name]
-            else:
-                state["adds"].pop(key, None)
-
-
-def _checkpoint_add(add: Mapping[str, Any]) -> dict[str, Any]:
-    # A checkpoint says of a file only that it is there.
-    return {**add, "dataChange": False}
-
-
-def _plain(found: Any) -> Any:
-    """A checkpoint's value as its JSON would be: maps as objects."""
-    if isinstance(found, dict):
-        maps = ("partitionValues", "configuration", "options")
-        return {key: dict(value or []) if key in maps else _plain(value) for key, value in found.items()}
-    return found
-
-
 def encode85(data: bytes) -> str:
     padded = data + b"\0" * (-len(data) % 4)
     return base64.b85encode(padded).translate(bytes.maketrans(_B85, _Z85)).decode()
@@ -363,3 +332,67 @@ def _with_physical_names(schema: Mapping[str, Any]) -> dict[str, Any]:
         }
         fields.append({**field, "metadata": {**metadata, **field["metadata"]}})
     return {**schema, "fields": fields}
+
+
+_TEXTS = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+
+def _checkpoint_schema(parsed: pa.Schema | None) -> pa.Schema:
+    add = [
+        ("path", pa.string()),
+        ("partitionValues", _TEXTS),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("stats", pa.string()),
+        ("deletionVector", _VECTOR),
+    ]
+    if parsed is not None:
+        bounds = pa.struct(list(parsed))
+        counts = pa.struct([(field.name, pa.int64()) for field in parsed])
+        kinds = [("numRecords", pa.int64()), ("minValues", bounds), ("maxValues", bounds), ("nullCount", counts)]
+        add.append(("stats_parsed", pa.struct(kinds)))
+    remove = [("path", pa.string()), ("deletionTimestamp", pa.int64()), ("deletionVector", _VECTOR)]
+    protocol = [("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32())]
+    features = [(name, pa.list_(pa.string())) for name in ("readerFeatures", "writerFeatures")]
+    metadata = [
+        ("id", pa.string()),
+        ("format", pa.struct([("provider", pa.string()), ("options", _TEXTS)])),
+        ("schemaString", pa.string()),
+        ("partitionColumns", pa.list_(pa.string())),
+        ("configuration", _TEXTS),
+        ("createdTime", pa.int64()),
+    ]
+    sidecar = [("path", pa.string()), ("sizeInBytes", pa.int64()), ("modificationTime", pa.int64())]
+    return pa.schema(
+        [
+            ("protocol", pa.struct(protocol + features)),
+            ("metaData", pa.struct(metadata)),
+            ("add", pa.struct(add)),
+            ("remove", pa.struct(remove)),
+            ("sidecar", pa.struct(sidecar)),
+            ("checkpointMetadata", pa.struct([("version", pa.int64())])),
+        ]
+    )
+
+
+def _checkpoint_row(action: dict[str, Any], stats: str, parsed: pa.Schema | None) -> dict[str, Any]:
+    if "add" not in action or stats == "json" or parsed is None:
+        return action
+    found = json.loads(action["add"].get("stats") or "null")
+    names = parsed.names
+    kept = found and {
+        key: {name: value[name] for name in names if name in value} if isinstance(value, dict) else value
+        for key, value in found.items()
+    }
+    add = {**action["add"], "stats_parsed": kept}
+    return {"add": add if stats == "both" else {key: value for key, value in add.items() if key != "stats"}}

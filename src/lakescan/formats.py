@@ -6,14 +6,14 @@ To add a format, add its folder and a line here.
 import os
 from collections.abc import Callable, Mapping
 
-from lakescan.delta import DeltaTable, is_delta
+from lakescan.delta import DeltaTable, is_delta, open_delta
 from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.errors import TableNotFound
 from lakescan.scan.snapshot import Table
 from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
 
-_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, DeltaTable),)
+_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, open_delta),)
 
 
 def is_table(storage: Storage) -> bool:
@@ -23,7 +23,8 @@ def is_table(storage: Storage) -> bool:
 def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Table:
     """The table at a location, whichever format it is in.
 
-    `time_zone` is for partition values that are timestamps without a zone.
+    A Delta location may name a version: `orders@v12`, or `orders@20240131120000000` for the one at that time.
+    `time_zone` is for times without a zone: partition values, and the moments of time travel.
     """
     storage = Storage.at(location)
     for detect, make in _FORMATS:

@@ -107,6 +107,11 @@ def _escaped(path: str) -> str:
     return _ESCAPED.sub(lambda found: quote(found[0], safe=""), path)
 
 
+def has_scheme(path: str) -> bool:
+    """Whether a path names its store itself, as in s3://bucket/key."""
+    return _SCHEME.match(path) is not None
+
+
 @lru_cache(maxsize=1024)
 def _filesystem(location: str) -> tuple[pafs.FileSystem, str]:
     match = _SCHEME.match(location)

@@ -128,7 +128,7 @@ def test_a_removed_file_whose_partition_is_not_in_the_log_is_refused(tmp_path: P
     table = feed(tmp_path / "t", partition_by=["v"])
     added = table.append(rows(0).drop(["v"]), partition={"v": "x"})
     table.commit(table.remove(added))
-    with pytest.raises(UnsupportedFeature, match="partition values of a removed file"):
+    with pytest.raises(UnsupportedFeature, match="partition values of a changed file"):
         lakescan.open(table.path).changes(0).to_arrow()
 
 

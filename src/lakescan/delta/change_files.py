@@ -109,7 +109,7 @@ def _partition(commit: TableCommit, files: pa.Table, fields: Sequence[pa.Field])
     if fields and found.null_count:
         raise UnsupportedFeature(
             commit.text.file,
-            "the partition values of a removed file, which its remove action does not give",
+            "the partition values of a changed file, which the log does not give",
             "Read the changes of other versions, or the whole table at both versions.",
         )
     values = [pc.struct_field(found, [at]).cast(field.type) for at, field in enumerate(fields)]

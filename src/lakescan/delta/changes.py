@@ -138,7 +138,8 @@ class DeltaChanges:
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """What the log says of whole files; how many of a file's rows changed it does not say."""
         table = {column.path for column in columns if column.path != (CHANGE_TYPE,)}
-        request = StatisticsRequest(*prune(self._metadata.schema, self._metadata.source_schema, table))
+        logical, physical = prune(self._metadata.schema, self._metadata.source_schema, table)
+        request = StatisticsRequest(logical, physical, self._metadata.once_float)
         found = parse_statistics(files["stats"], request)
         vector = files["deletion_vector"].combine_chunks()
         whole = pc.is_null(member(vector, "only"))
@@ -176,17 +177,18 @@ class DeltaChanges:
 
 def change_range(
     storage: Storage,
+    zone: str,
     listing: LogListing,
     properties: dict[str, str],
     start: int | str | datetime,
     end: int | str | datetime | None,
 ) -> tuple[int, int | None]:
-    """The versions that a start and an end, each a version or a time, stand for."""
+    """The versions that a start and an end stand for: each a version, or a time, which is in `zone` if it has none."""
     first, last = _version(start), None if end is None else _version(end)
     if isinstance(first, datetime | str):
-        first = commit_after(storage, listing, parse_timestamp(first), properties, f"changes since {first}")
+        first = commit_after(storage, listing, parse_timestamp(first, zone), properties, f"changes since {first}")
     if isinstance(last, datetime | str):
-        last = version_at(storage, listing, parse_timestamp(last), properties)
+        last = version_at(storage, listing, parse_timestamp(last, zone), properties)
     return first, last
 
 

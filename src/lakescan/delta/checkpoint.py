@@ -1,10 +1,12 @@
 """A checkpoint's files as Arrow: only the columns that are asked for are read, and statistics only when wanted.
 
 The adds of a checkpoint are already reconciled with each other: each file stands in it once. A V2 checkpoint
-spreads them over sidecars; each of those is a source like any other part.
+spreads them over sidecars; each of those is a source like any other part. A file that cannot be read raises
+UnreadableCheckpoint, so that replay can do without the checkpoint.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +23,7 @@ from lakescan.delta.commits import CommitText, file_actions
 from lakescan.delta.log_segment import Checkpoint
 from lakescan.delta.names import SIDECAR_FOLDER
 from lakescan.delta.statistics import parse_statistics, typed_statistics
-from lakescan.errors import CorruptLog, MissingCommit
+from lakescan.errors import CorruptLog, UnreadableCheckpoint
 from lakescan.storage import Storage
 
 
@@ -101,7 +103,8 @@ class CheckpointFile:
 def checkpoint_actions(storage: Storage, checkpoint: Checkpoint, name: str) -> Iterator[Mapping[str, Any]]:
     """The few actions of one kind in the checkpoint's own files."""
     for path in checkpoint.paths:
-        yield from _own_file(storage, path).actions(name)
+        with _named(storage, path):
+            yield from _own_file(storage, path).actions(name)
 
 
 def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names: Sequence[str]) -> list[ActionSource]:
@@ -109,8 +112,9 @@ def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names
     names = tuple(partition_names)
     sources: list[ActionSource] = []
     for path in checkpoint.paths:
-        own = _own_file(storage, path, names)
-        sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
+        with _named(storage, path):
+            own = _own_file(storage, path, names)
+            sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
     for action in checkpoint_actions(storage, checkpoint, "sidecar"):
         path = unquote(str(action["path"]))
         inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
@@ -121,8 +125,7 @@ def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names
 def _own_file(storage: Storage, path: str, names: tuple[str, ...] = ()) -> CheckpointFile | CommitText:
     if not path.endswith(".json"):
         return CheckpointFile(storage, path, names)
-    with _named(storage, path):
-        return CommitText(storage.full_path(path), storage.read(path))
+    return CommitText(storage.full_path(path), storage.read(path))
 
 
 def _statistics_columns(wanted: StatisticsRequest) -> list[str]:
@@ -153,17 +156,16 @@ def _filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
     return pa.StructArray.from_arrays(filled, fields=list(wanted), mask=found.is_null())
 
 
-class _named:
-    """Failures to read a checkpoint's file, as errors that say which one."""
-
-    def __init__(self, storage: Storage, path: str) -> None:
-        self.file = storage.full_path(path)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise MissingCommit(self.file, -1, "the checkpoint names it") from error
-        if isinstance(error, pa.ArrowException):
-            raise CorruptLog(self.file, str(error)) from error
+@contextmanager
+def _named(storage: Storage, path: str) -> Iterator[None]:
+    """Failures to read a checkpoint's file, as one error that says which."""
+    file = storage.full_path(path)
+    try:
+        yield
+    except UnreadableCheckpoint:
+        raise
+    except FileNotFoundError as error:
+        raise UnreadableCheckpoint(file, "the checkpoint names it and it is not there") from error
+    except (CorruptLog, pa.ArrowException, OSError) as error:
+        # Arrow reports a page that does not decode as an OSError.
+        raise UnreadableCheckpoint(file, str(error)) from error

@@ -13,12 +13,26 @@ from typing import Any
 import pyarrow as pa
 
 from lakescan.delta import column_mapping
-from lakescan.errors import CorruptLog, UnsupportedFeature
+from lakescan.delta.type_widening import once_float
+from lakescan.errors import CatalogManaged, CorruptLog, UnsupportedFeature
 from lakescan.schema import arrow_schema
 
 SUPPORTED_FEATURES = frozenset(
-    {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+    {
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
 )
+_CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
 _NO_COLUMNS = '{"type": "struct", "fields": []}'
 _NEWEST_READER = 3
 _FEATURES_NAMED_FROM = 3
@@ -53,8 +67,11 @@ class Protocol:
     def refuse_unsupported(self, location: str) -> None:
         if not 1 <= self.reader_version <= _NEWEST_READER:
             raise UnsupportedFeature(location, f"version {self.reader_version} of Delta's reader protocol")
-        unknown = sorted(self.reader_features - SUPPORTED_FEATURES)
-        if unknown and self.reader_version >= _FEATURES_NAMED_FROM:
+        if self.reader_version < _FEATURES_NAMED_FROM:
+            return
+        if managed := sorted(self.reader_features & _CATALOG_FEATURES):
+            raise CatalogManaged(location, managed[0])
+        if unknown := sorted(self.reader_features - SUPPORTED_FEATURES):
             raise UnsupportedFeature(location, "the table feature " + ", ".join(unknown))
 
 
@@ -94,6 +111,11 @@ class Metadata:
     def source_schema(self) -> pa.Schema:
         """The same fields in the same order, in the names and ids that files and statistics use."""
         return arrow_schema(column_mapping.physical_names(self.schema_json, self.mapping_mode))
+
+    @cached_property
+    def once_float(self) -> frozenset[tuple[str, ...]]:
+        """The columns whose statistics in old files are only as close as a float."""
+        return once_float(self.schema_json)
 
     @cached_property
     def spark_schema(self) -> str:

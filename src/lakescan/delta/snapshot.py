@@ -114,7 +114,7 @@ class DeltaSnapshot:
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         names = {column.path for column in columns}
         logical, physical = prune(self.schema, self.source_schema, names)
-        request = StatisticsRequest(logical, physical)
+        request = StatisticsRequest(logical, physical, self._replay.metadata.once_float)
         return self._replay.live_files.statistics(files["source"], files["row"], request)
 
     @cached_property

@@ -5,26 +5,62 @@ itself where in-commit timestamps are on, and otherwise its file's modification 
 version: a commit never looks older than the one before it.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
 
 from lakescan.delta.commits import read_commits
 from lakescan.delta.log_segment import Commit, LogListing
 from lakescan.errors import InvalidVersion, VersionNotFound
 from lakescan.storage import Storage
+from lakescan.time_zones import instants
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
 ENABLED = "delta.enableInCommitTimestamps"
 ENABLED_FROM = "delta.inCommitTimestampEnablementVersion"
 
 
-def parse_timestamp(found: str | datetime) -> int:
-    """Milliseconds since the epoch; a time without a zone is in UTC."""
+_IN_PATH = re.compile(r"^(?P<path>.+)@(?:[vV](?P<version>\d+)|(?P<time>\d{17}))$")
+
+
+@dataclass(frozen=True)
+class TimeTravel:
+    """Which version is asked for: by its number, by a moment, or (neither) the newest."""
+
+    version: int | str | None = None
+    timestamp: str | datetime | None = None
+
+
+def split_path(path: str) -> tuple[str, TimeTravel] | None:
+    """The table and the version in a path of Delta's form `table@v12` or `table@yyyyMMddHHmmssSSS`, if it is one."""
+    found = _IN_PATH.match(path)
+    if found is None:
+        return None
+    if found["version"]:
+        return found["path"], TimeTravel(version=int(found["version"]))
+    digits = found["time"]
+    try:
+        moment = datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:]))
+    except ValueError as error:
+        raise InvalidVersion(digits, "write a time in a path as yyyyMMddHHmmssSSS.") from error
+    return found["path"], TimeTravel(timestamp=moment)
+
+
+def parse_timestamp(found: str | datetime, zone: str = "UTC") -> int:
+    """Milliseconds since the epoch; a time without a zone is in the reader's."""
     try:
         moment = found if isinstance(found, datetime) else datetime.fromisoformat(found.replace("Z", "+00:00"))
     except ValueError as error:
         raise InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.") from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    if moment.tzinfo is None:
+        moment = (
+            instants(pa.array([moment], pa.timestamp("us")), zone).cast(pa.int64())[0].as_py() * _MICROSECOND + _EPOCH
+        )
+    since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 

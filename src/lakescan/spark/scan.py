@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from lakescan.scan.scan import Scan
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
-from lakescan.spark.worker import partition_reader
+from lakescan.spark.worker import partition_reader, worker_schema
 
 _PLANNERS = ThreadPoolExecutor(4, thread_name_prefix="lakescan-planner")
 
@@ -33,11 +33,7 @@ class SparkScan(Proxy):
         return self.bridge.data_type(self._schema.json())
 
     def description(self) -> str:
-        snapshot = self.scan.snapshot
-        return (
-            f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version} "
-            f"filter={self.scan.predicate} skip={self.scan.hint}"
-        )
+        return f"lakescan {self.scan.snapshot.token} filter={self.scan.predicate} skip={self.scan.hint}"
 
     def toBatch(self) -> "SparkBatch":
         return SparkBatch(self.bridge, self)
@@ -69,7 +65,7 @@ class SparkScan(Proxy):
         return self.bridge.input_partitions(pickle.dumps(task) for task in tasks)
 
     def reader_factory(self) -> JavaObject:
-        return self.bridge.reader_factory(partition_reader(self.scan.read_plan), self.readSchema(), self._schema)
+        return self.bridge.reader_factory(partition_reader(self.scan.read_plan), worker_schema(self._schema))
 
     class Java:
         implements = (READ + "SupportsReportStatistics",)

@@ -185,9 +185,18 @@ def _chosen(given: StructType, spark_schema: str) -> list[str]:
         if field["name"] not in known:
             raise UnknownStreamSchema(field["name"], f"is not one of the table's columns: {', '.join(known)}")
         wanted = known[field["name"]]["type"]
-        if field["type"] != wanted:
+        if _bare(field["type"]) != _bare(wanted):
             raise UnknownStreamSchema(field["name"], f"has the type {wanted} in the table, not {field['type']}")
     return list(given.names)
+
+
+def _bare(found: Any) -> Any:
+    """A type's JSON without what is only said about its fields."""
+    if isinstance(found, list):
+        return [_bare(item) for item in found]
+    return (
+        {key: _bare(value) for key, value in found.items() if key != "metadata"} if isinstance(found, dict) else found
+    )
 
 
 def _nullable(found: Any) -> Any:
@@ -196,7 +205,7 @@ def _nullable(found: Any) -> Any:
         return found
     changed = {key: _nullable(value) for key, value in found.items() if key != "fields"}
     if "fields" in found:
-        changed["fields"] = [_nullable({**field, "nullable": True, "metadata": {}}) for field in found["fields"]]
+        changed["fields"] = [{**_nullable(field), "nullable": True} for field in found["fields"]]
     for flag in ("containsNull", "valueContainsNull"):
         if flag in changed:
             changed[flag] = True

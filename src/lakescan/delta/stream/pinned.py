@@ -20,6 +20,7 @@ from lakescan.delta.stream.source import DeltaStream
 from lakescan.delta.stream.start import origin_of, starting_state
 from lakescan.delta.stream.walk import Walk
 from lakescan.delta.table import DeltaTable
+from lakescan.errors import InvalidVersion
 from lakescan.scan.stream import Limits
 from lakescan.storage import Storage
 
@@ -37,6 +38,9 @@ class PinnedDeltaStream:
     @staticmethod
     def of(table: DeltaTable, options: Mapping[str, str]) -> "PinnedDeltaStream":
         parsed = StreamOptions.of(options)
+        if table.pinned is not None:
+            asked = table.pinned.version if table.pinned.timestamp is None else table.pinned.timestamp
+            raise InvalidVersion(asked, "a stream is of the whole table: leave the version out of its path.")
         version, metadata = _stream_metadata(table, parsed)
         return PinnedDeltaStream(table.storage, table.zone, parsed, version, metadata)
 
@@ -80,7 +84,7 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
     tracked = SchemaLog.at(options.schema_tracking_location).newest()
     if tracked is not None:
         return tracked
-    origin = origin_of(table.storage, listing, options, dict(newest.properties))
+    origin = origin_of(table, listing, options, dict(newest.properties))
     if origin.version >= listing.latest:
         return listing.latest, newest
     return origin.version, starting_state(table.storage, listing, origin.version, options.relaxed).state.metadata

@@ -133,7 +133,7 @@ class DeltaStream:
 
     def _origin(self, listing: LogListing) -> Position:
         newest = self._walk.initial_state(listing, listing.latest)
-        return origin_of(self._table.storage, listing, self.options, dict(newest.metadata.properties))
+        return origin_of(self._table, listing, self.options, dict(newest.metadata.properties))
 
     def _files_from(self, listing: LogListing, offset: StreamOffset) -> Iterator[tuple[int, pa.Table]]:
         """Each version from the offset on, with the files that are its rows."""

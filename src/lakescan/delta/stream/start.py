@@ -15,6 +15,7 @@ from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata, Protocol
 from lakescan.delta.stream.offset import Position
 from lakescan.delta.stream.options import LATEST, StreamOptions
+from lakescan.delta.table import DeltaTable
 from lakescan.delta.time_travel import commit_after, parse_timestamp
 from lakescan.errors import (
     CorruptLog,
@@ -42,11 +43,12 @@ class StartingState:
     warning: str | None = None
 
 
-def origin_of(storage: Storage, listing: LogListing, options: StreamOptions, properties: dict[str, str]) -> Position:
+def origin_of(table: DeltaTable, listing: LogListing, options: StreamOptions, properties: dict[str, str]) -> Position:
     """Where the options say that a new stream starts."""
     if options.starting_timestamp is not None:
-        moment = parse_timestamp(options.starting_timestamp)
-        return _checked(listing, commit_after(storage, listing, moment, properties, options.starting_timestamp))
+        moment = parse_timestamp(options.starting_timestamp, table.zone)
+        found = commit_after(table.storage, listing, moment, properties, options.starting_timestamp)
+        return _checked(listing, found)
     if options.starting_version is None:
         return Position(listing.latest, snapshot=True)
     if options.starting_version == LATEST:
