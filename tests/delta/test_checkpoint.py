@@ -9,11 +9,11 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
 from lakescan.predicate import col
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("p", pa.int32())])
 DATA = pa.schema([("id", pa.int64()), ("name", pa.string())])

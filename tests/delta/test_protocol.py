@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 # The features that the published protocol gives to readers.

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
+from tests.tables import DeltaBuilder
 
 
 def _rows(path: str) -> list[dict[str, Any]]:

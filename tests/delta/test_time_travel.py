@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
 from lakescan.delta.time_travel import parse_timestamp, split_path
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)

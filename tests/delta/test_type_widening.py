@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.statistics import parse_statistics
 from lakescan.delta.type_widening import once_float
 from lakescan.predicate import col
+from tests.tables import DeltaBuilder
 
 STORED = Path(__file__).parents[1] / "data" / "delta"
 FLOAT, DOUBLE = {"fromType": "float", "toType": "double", "tableVersion": 2}, "double"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan import errors
+from tests.tables import DeltaBuilder
 
 UTC = timezone.utc
 WIDENED: list[tuple[list[Any], pa.DataType, pa.DataType, list[Any]]] = [

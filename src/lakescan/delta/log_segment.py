@@ -57,7 +57,7 @@ class LogSegment:
     version: int
     checkpoint: Checkpoint | None
     commits: tuple[Commit, ...]
-    checksum: str | None = None
+    checksum: str | None = field(default=None, compare=False)
     """The file that repeats the version's protocol and metadata, where there is one."""
     older: Callable[[], "LogSegment"] | None = field(default=None, compare=False, repr=False)
     """The segment for the same version without this checkpoint; an error where the log cannot do without."""

@@ -104,7 +104,8 @@ def _unchanged(values: pa.Array, once_float: bool) -> pa.Array:
 def _next_float(values: pa.Array, towards: float) -> pa.Array:
     """The next float beyond the float that a bound is the text of."""
     floats = pc.cast(values, pa.float32(), safe=False).to_numpy(zero_copy_only=False)
-    beyond = np.nextafter(floats, np.float32(towards)).astype(np.float64)
+    with np.errstate(over="ignore"):  # beyond the largest float is infinity, which is a bound like any other
+        beyond = np.nextafter(floats, np.float32(towards)).astype(np.float64)
     return pc.if_else(values.is_valid(), pa.array(beyond), pa.scalar(None, pa.float64()))
 
 

@@ -96,9 +96,11 @@ def is_delta(storage: Storage) -> bool:
 
 
 def open_delta(storage: Storage, zone: str) -> DeltaTable:
-    """The table at a location for which `is_delta` is true."""
-    travel = None if storage.has_folder(LOG_FOLDER) else split_path(storage.location)
-    return DeltaTable(storage, zone) if travel is None else DeltaTable(Storage(travel[0]), zone, travel[1])
+    """The table at a location for which `is_delta` is true; a folder named like a version is a table like any other."""
+    if "@" not in storage.location or storage.has_folder(LOG_FOLDER):
+        return DeltaTable(storage, zone)
+    location, travel = split_path(storage.location) or (storage.location, None)
+    return DeltaTable(Storage(location), zone, travel)
 
 
 def _number(version: int | str) -> int:

@@ -6,7 +6,7 @@ only by their numbers in `metadata`, which is kept and, where a shredded field's
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from lakescan.schema import VARIANT
 _PRIMITIVE, _SHORT_STRING, _OBJECT, _ARRAY = range(4)
 _NULL = b"\x00"
 _MOST_SHORT = 64
-_SORTED = 0x10
 
 Bytes = list[bytes | None]
 
@@ -80,12 +79,11 @@ class _Names:
     def data(self) -> bytes:
         if len(self.names) == self._known:
             return self._data
-        ends = np.cumsum([0, *(len(name) for name in self.names)])
-        width = _width(max(int(ends[-1]), len(self.names)))
-        header = (self._data[0] & 0x0F) | (width - 1) << 6
-        numbers = b"".join(int(number).to_bytes(width, "little") for number in [len(self.names), *ends])
+        ends = list(accumulate(map(len, self.names), initial=0))
+        width = _width(max(ends[-1], len(self.names)))
         # The names at the end are in no order, so the mark that says they are sorted stays off.
-        return bytes([header & ~_SORTED]) + numbers + b"".join(self.names)
+        header = self._data[0] & 0x0F | (width - 1) << 6
+        return bytes([header]) + _numbers([len(self.names), *ends], width) + b"".join(self.names)
 
 
 def _values(group: pa.StructArray, names: Sequence[_Names]) -> Bytes:
@@ -113,7 +111,7 @@ def _objects(typed: pa.StructArray, rest: Bytes, names: Sequence[_Names]) -> Byt
         if not valid[row]:
             found.append(rest[row])
             continue
-        fields = {name: values[row] for name, values in shredded if values[row] is not None}
+        fields = {name: value for name, values in shredded if (value := values[row]) is not None}
         other = rest[row]
         if other is not None:
             fields.update(_fields(other, known))
@@ -133,32 +131,32 @@ def _arrays(typed: pa.Array, names: Sequence[_Names]) -> Bytes:
     ]
 
 
-def _object(fields: dict[bytes, bytes | None], known: _Names) -> bytes:
-    ordered = sorted((name, data) for name, data in fields.items() if data is not None)
-    ids = [known.id_of(name) for name, _ in ordered]
-    datas = [data for _, data in ordered]
-    ends = [0, *np.cumsum([len(data) for data in datas], dtype=np.int64).tolist()]
-    large = len(ordered) > 0xFF
+def _object(fields: dict[bytes, bytes], known: _Names) -> bytes:
+    names = sorted(fields)
+    ids = [known.id_of(name) for name in names]
+    datas = [fields[name] for name in names]
+    ends = list(accumulate(map(len, datas), initial=0))
+    large = len(names) > 0xFF
     id_width, offset_width = _width(max(ids, default=0)), _width(ends[-1])
     header = _OBJECT | ((offset_width - 1) | (id_width - 1) << 2 | large << 4) << 2
     return b"".join(
         [
             bytes([header]),
-            len(ordered).to_bytes(4 if large else 1, "little"),
-            *(number.to_bytes(id_width, "little") for number in ids),
-            *(end.to_bytes(offset_width, "little") for end in ends),
+            len(names).to_bytes(4 if large else 1, "little"),
+            _numbers(ids, id_width),
+            _numbers(ends, offset_width),
             *datas,
         ]
     )
 
 
 def _array(items: list[bytes]) -> bytes:
-    ends = [0, *np.cumsum([len(item) for item in items], dtype=np.int64).tolist()]
+    ends = list(accumulate(map(len, items), initial=0))
     large = len(items) > 0xFF
     width = _width(ends[-1])
     header = _ARRAY | ((width - 1) | large << 2) << 2
     size = len(items).to_bytes(4 if large else 1, "little")
-    return b"".join([bytes([header]), size, *(end.to_bytes(width, "little") for end in ends), *items])
+    return b"".join([bytes([header]), size, _numbers(ends, width), *items])
 
 
 def _fields(data: bytes, known: _Names) -> dict[bytes, bytes]:
@@ -179,6 +177,12 @@ def _fields(data: bytes, known: _Names) -> dict[bytes, bytes]:
         known.names[number]: data[values_at + begin : values_at + following[begin]]
         for number, begin in zip(ids, offsets, strict=False)
     }
+
+
+def _numbers(numbers: list[int], width: int) -> bytes:
+    if width == 1:
+        return bytes(numbers)
+    return b"".join([number.to_bytes(width, "little") for number in numbers])
 
 
 def _number(data: bytes, at: int, width: int) -> int:
