@@ -107,16 +107,19 @@ class DeltaBuilder:
         self.features = features
         self._files = 0
         if mapping:
-            self.properties["delta.columnMapping.mode"] = mapping
-            self.schema = _with_physical_names(self.schema)
-            if features is None:
-                self.features = ["columnMapping"]
+            self.map_columns(mapping)
         if create:
             self.commit(self.protocol(), self.metadata())
 
     @property
     def path(self) -> str:
         return str(self.root)
+
+    def map_columns(self, mode: str) -> None:
+        """Column mapping from the next metadata action on; columns that have no physical name get one."""
+        self.properties = {**self.properties, "delta.columnMapping.mode": mode}
+        self.schema = _with_physical_names(self.schema)
+        self.features = sorted({*(self.features or []), "columnMapping"})
 
     # Actions
 

@@ -60,6 +60,27 @@ class InvalidVersion(LakescanError, ValueError):
         super().__init__(f"{text!r} names no version of a table: {why}")
 
 
+class ChangesNotRecorded(LakescanError, ValueError):
+    """A range of versions in some of which the table did not record its changes."""
+
+    def __init__(self, location: str, version: int, start: int, end: int) -> None:
+        super().__init__(
+            f"The changes of versions {start} to {end} of {location} cannot be read: at version {version} the table "
+            "property delta.enableChangeDataFeed is not true. Ask for versions at which it is, or compare the "
+            "table's versions themselves."
+        )
+
+
+class IncompatibleChanges(LakescanError, ValueError):
+    """A range of versions whose rows do not fit one schema."""
+
+    def __init__(self, location: str, start: int, end: int, version: int, why: str) -> None:
+        super().__init__(
+            f"The changes of versions {start} to {end} of {location} do not fit the schema of version {end}: since "
+            f"version {version} {why}. Read the versions before and after that change apart."
+        )
+
+
 class InvalidTimeZone(LakescanError, ValueError):
     """A time zone that the time zone database does not have."""
 

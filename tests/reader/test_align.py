@@ -38,6 +38,9 @@ ENCODED: list[tuple[list[Any], pa.DataType, pa.DataType, list[Any]]] = [
     (["a", None], pa.large_string(), pa.string(), []),
     ([b"a"], pa.large_binary(), pa.binary(), []),
     ([b"ab"], pa.binary(2), pa.binary(), []),
+    # As deltalake writes what an update or a merge computed.
+    (["a", None, "longer than a view holds"], pa.string_view(), pa.string(), []),
+    ([b"a"], pa.binary_view(), pa.binary(), []),
     (["a", "a"], pa.dictionary(pa.int32(), pa.string()), pa.string(), []),
 ]
 REFUSED: list[tuple[list[Any], pa.DataType, pa.DataType]] = [

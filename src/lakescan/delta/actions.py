@@ -25,6 +25,8 @@ DELETION_VECTOR = pa.struct(
     ]
 )
 
+ROW_TRACKING = pa.struct([("baseRowId", pa.int64()), ("defaultRowCommitVersion", pa.int64())])
+
 
 def adds_schema(partition_names: Sequence[str]) -> pa.Schema:
     """Columns of a source's adds; partition values are still text, in physical names; `row` is for statistics."""
@@ -48,6 +50,9 @@ class ActionSource(Protocol):
 
     def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, null where a file has none."""
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        """`ROW_TRACKING` of the adds with these `row` numbers, its fields null where a file has none."""
 
 
 @dataclass(frozen=True)

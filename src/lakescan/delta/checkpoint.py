@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.actions import DELETION_VECTOR, ActionSource, StatisticsRequest, adds_schema
+from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
 from lakescan.delta.commits import CommitText, file_actions
 from lakescan.delta.log_segment import Checkpoint
 from lakescan.delta.names import SIDECAR_FOLDER
@@ -59,7 +59,7 @@ class CheckpointFile:
                 member(live, "size"),
                 member(live, "modificationTime"),
                 self._partition_texts(member(live, "partitionValues"), len(live)),
-                pa.nulls(len(live), DELETION_VECTOR) if vector is None else _same_vector(vector),
+                pa.nulls(len(live), DELETION_VECTOR) if vector is None else _filled_out(vector, DELETION_VECTOR),
                 rows,
             ],
             schema=schema,
@@ -74,6 +74,11 @@ class CheckpointFile:
         if parsed.null_count and add.get_field_index("stats") >= 0:
             return pc.if_else(parsed.is_valid(), typed, parse_statistics(self._texts(rows), wanted))
         return typed
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        found = self._read(*(f"add.{field.name}" for field in ROW_TRACKING))
+        add = found["add"].combine_chunks().take(rows) if found.num_columns else empty_structs(len(rows))
+        return _filled_out(add, ROW_TRACKING)
 
     def _texts(self, rows: pa.Array) -> pa.Array:
         found = member(self._read("add.stats")["add"].combine_chunks().take(rows), "stats")
@@ -142,13 +147,14 @@ def _leaf_paths(fields: list[pa.Field]) -> list[str]:
     return paths
 
 
-def _same_vector(vector: pa.Array) -> pa.Array:
-    columns = [member(vector, field.name) for field in DELETION_VECTOR]
+def _filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
+    """The struct with exactly these fields; those that it lacks are null."""
+    columns = [member(found, field.name) for field in wanted]
     filled = [
-        pa.nulls(len(vector), field.type) if column is None else column.cast(field.type)
-        for column, field in zip(columns, DELETION_VECTOR, strict=True)
+        pa.nulls(len(found), field.type) if column is None else column.cast(field.type)
+        for column, field in zip(columns, wanted, strict=True)
     ]
-    return pa.StructArray.from_arrays(filled, fields=list(DELETION_VECTOR), mask=vector.is_null())
+    return pa.StructArray.from_arrays(filled, fields=list(wanted), mask=found.is_null())
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
 from lakescan.errors import CorruptLog
+from lakescan.schema import padded
 from lakescan.time_zones import instants
 
 
@@ -20,7 +21,7 @@ def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, lo
     for source, field in zip(texts.type, fields, strict=True):
         found = member(texts, source.name)
         try:
-            columns.append(_typed(found, field.type, zone))
+            columns.append(padded(_typed(found, field.type, zone), field))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise CorruptLog(
                 log, f"a value of the partition column {field.name} is no {field.type} ({error})"
@@ -32,8 +33,6 @@ def _typed(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     if pa.types.is_timestamp(target):
         return _timestamps(texts, target, zone)
-    if pa.types.is_binary(target):
-        return _binary(texts)
     if pa.types.is_null(target):
         return pa.nulls(len(texts))
     return texts.cast(target)
@@ -46,10 +45,3 @@ def _timestamps(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
         return local
     absolute = pc.if_else(zoned, texts, None).cast(target)
     return pc.coalesce(absolute, instants(local, zone))
-
-
-def _binary(texts: pa.Array) -> pa.Array:
-    """Delta writes each byte as the character of that number."""
-    found = texts.dictionary_encode()
-    values = [value.encode("latin-1", errors="replace") for value in found.dictionary.to_pylist()]
-    return pa.array(values, pa.binary()).take(found.indices)

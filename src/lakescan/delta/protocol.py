@@ -6,7 +6,7 @@ implements; any other is refused by name, before any data file is touched.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -110,7 +110,7 @@ class Metadata:
     @cached_property
     def source_schema(self) -> pa.Schema:
         """The same fields in the same order, in the names and ids that files and statistics use."""
-        return arrow_schema(column_mapping.physical_names(self.schema_json, self._mapping_mode))
+        return arrow_schema(column_mapping.physical_names(self.schema_json, self.mapping_mode))
 
     @cached_property
     def once_float(self) -> frozenset[tuple[str, ...]]:
@@ -122,6 +122,17 @@ class Metadata:
         """The schema as Spark's JSON, without what only Delta understands."""
         return json.dumps(column_mapping.without_delta_metadata(self.schema_json))
 
+    @cached_property
+    def partition_fields(self) -> list[pa.Field]:
+        """The partition columns as fields of the schema, in partition order; the log may write another case."""
+        by_name = {field.name.lower(): field for field in self.schema}
+        exact = {field.name: field for field in self.schema}
+        return [exact.get(name) or by_name[name.lower()] for name in self.partition_columns]
+
+    def under(self, protocol: Protocol) -> "Metadata":
+        """The same metadata where the protocol changed beside it."""
+        return replace(self, maps_columns=protocol.maps_columns)
+
     @property
-    def _mapping_mode(self) -> str:
+    def mapping_mode(self) -> str:
         return self.properties.get(column_mapping.MODE, "none").lower() if self.maps_columns else "none"

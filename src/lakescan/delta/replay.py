@@ -7,7 +7,7 @@ where the log can rebuild the version without it.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.delta.actions import ActionSource, StatisticsRequest, keys
+from lakescan.delta.actions import ROW_TRACKING, ActionSource, StatisticsRequest, keys
 from lakescan.delta.checkpoint import checkpoint_actions, checkpoint_sources
 from lakescan.delta.checksum import Checksum, read_checksum
 from lakescan.delta.commits import CommitText, file_actions, read_commits
@@ -122,15 +122,28 @@ class LiveFiles:
 
     def statistics(self, source: pa.ChunkedArray, row: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
         """Statistics of some of the files, in the order given."""
+        return self._gather(source, row, statistics_type(wanted.logical), lambda at, rows: self._held(at, rows, wanted))
+
+    def row_tracking(self, source: pa.ChunkedArray, row: pa.ChunkedArray) -> pa.StructArray:
+        """First row ids and commit versions of some of the files, in the order given."""
+        return self._gather(source, row, ROW_TRACKING, lambda at, rows: at.row_tracking(rows))
+
+    def _gather(
+        self,
+        source: pa.ChunkedArray,
+        row: pa.ChunkedArray,
+        type_: pa.DataType,
+        ask: Callable[[ActionSource, pa.Array], pa.StructArray],
+    ) -> pa.StructArray:
         numbers = source.to_numpy()
         order, parts = [], []
         for at, holder in enumerate(self.sources):
             chosen = np.flatnonzero(numbers == at)
             if len(chosen):
                 order.append(chosen)
-                parts.append(self._held(holder, row.take(pa.array(chosen)).combine_chunks(), wanted))
+                parts.append(ask(holder, row.take(pa.array(chosen)).combine_chunks()))
         if not parts:
-            return pa.array([], statistics_type(wanted.logical))
+            return pa.array([], type_)
         return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
 
     def _held(self, holder: ActionSource, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:

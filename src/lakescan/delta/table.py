@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
+import pyarrow as pa
+
+from lakescan.delta.changes import DeltaChanges, change_range
+from lakescan.delta.commit_range import CommitRange
+from lakescan.delta.history import read_history
 from lakescan.delta.log_segment import LogSegment, list_log
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.snapshot import DeltaSnapshot
@@ -44,6 +49,33 @@ class DeltaTable:
             newest = self._of(listing.segment())
             number = version_at(self.storage, listing, parse_timestamp(timestamp, self.zone), dict(newest.properties))
         return self._of(listing.segment(number))
+
+    def commits(self, start: int, end: int | None = None) -> CommitRange:
+        """The commits `start` to `end`, both included; to the newest where no end is given."""
+        return CommitRange.of(self.storage, self.zone, list_log(self.storage), start, end)
+
+    def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> DeltaChanges:
+        """Rows inserted, deleted and updated by the commits from `start` to `end`, both included.
+
+        Each is a version or a time: the first commit not before `start`, the last not after `end`; without an end
+        the newest.
+        """
+        self._refuse_pinned("Changes are")
+        listing = list_log(self.storage)
+        newest = self._of(listing.segment())
+        first, last = change_range(self.storage, self.zone, listing, dict(newest.properties), start, end)
+        return DeltaChanges.of(CommitRange.of(self.storage, self.zone, listing, first, last))
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """What was done to the table, newest first: a row a commit, in the columns of Delta's DESCRIBE HISTORY."""
+        self._refuse_pinned("A history is")
+        listing = list_log(self.storage)
+        return read_history(self.storage, listing, dict(self._of(listing.segment()).properties), limit)
+
+    def _refuse_pinned(self, what: str) -> None:
+        if self.pinned is not None:
+            asked = self.pinned.version if self.pinned.timestamp is None else self.pinned.timestamp
+            raise InvalidVersion(asked, f"{what} the whole table's: leave the version out of its path.")
 
     def _of(self, segment: LogSegment) -> DeltaSnapshot:
         with self._lock:

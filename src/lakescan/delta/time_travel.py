@@ -6,7 +6,7 @@ version: a commit never looks older than the one before it.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -84,6 +84,30 @@ def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties
     return version
 
 
+def commit_after(storage: Storage, listing: LogListing, moment_ms: int, properties: dict[str, str], asked: str) -> int:
+    """The first commit that is not before a moment; an error that names the range where there is none, or where
+    older commits that are gone may be meant."""
+    commits = list(listing.commits)
+    inside = _first_with_own_time(commits, properties)
+    own_time, times = _own_time(storage), _monotonic(commits[:inside])
+    at = next((at for at, time in enumerate(times) if time >= moment_ms), None)
+    if at is None:
+        at = _first_not_before(commits[inside:], moment_ms, own_time) + inside
+    if at == len(commits):
+        raise VersionNotFound(
+            storage.location, f"{asked}, which is after its newest commit", commits[0].version, listing.latest
+        )
+    first = commits[at].version
+    if at == 0 and first > 0 and (times[0] if inside else own_time(commits[0])) > moment_ms:
+        raise VersionNotFound(storage.location, f"{asked}, which is before its first commit", first, listing.latest)
+    return first
+
+
+def rising_times(commits: Sequence[Commit]) -> dict[int, int]:
+    """Each version's file time, none before that of the version before it."""
+    return dict(zip([commit.version for commit in commits], _monotonic(commits), strict=True))
+
+
 def _first_with_own_time(commits: list[Commit], properties: dict[str, str]) -> int:
     if properties.get(ENABLED, "false").lower() != "true":
         return len(commits)
@@ -115,13 +139,24 @@ def _newest_not_after(commits: list[Commit], moment_ms: int, time: Callable[[Com
     return commits[low].version
 
 
+def _first_not_before(commits: list[Commit], moment_ms: int, time: Callable[[Commit], int]) -> int:
+    low, high = 0, len(commits)
+    while low < high:
+        middle = (low + high) // 2
+        if time(commits[middle]) >= moment_ms:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def _newest_by_file_time(commits: list[Commit], moment_ms: int) -> int | None:
     times = _monotonic(commits)
     reached = [commit.version for commit, time in zip(commits, times, strict=True) if time <= moment_ms]
     return reached[-1] if reached else None
 
 
-def _monotonic(commits: list[Commit]) -> list[int]:
+def _monotonic(commits: Sequence[Commit]) -> list[int]:
     times: list[int] = []
     for commit in commits:
         times.append(max(commit.modified_ms, times[-1] + 1 if times else commit.modified_ms))

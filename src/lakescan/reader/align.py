@@ -2,7 +2,8 @@
 
 Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a type that
 Delta can widen to the table's is widened; a file in any other type is an error, and so is a value that does not
-fit: nothing is ever cut. Structs, lists and maps are rebuilt around their aligned children, sharing buffers.
+fit: nothing is ever cut; a CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
+children, sharing buffers.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.reader.variant import whole_variants
-from lakescan.schema import FIELD_ID, is_variant
+from lakescan.schema import FIELD_ID, is_variant, padded
 
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
@@ -32,10 +33,11 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return _align_value(array, wanted)
+        return padded(_align_value(array, wanted), target)
     if is_variant(wanted):
         return whole_variants(array)
-    if array.type.equals(wanted):
+    # The same names in the file mean the same fields only where the table's own names are the files' names.
+    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
         return _align_struct(array, found, source, target)
@@ -117,8 +119,9 @@ def _is_narrow(integer: pa.DataType) -> bool:
 
 def _is_bytes(type_: pa.DataType) -> bool:
     kinds = pa.types
-    text = kinds.is_string(type_) or kinds.is_large_string(type_)
-    return bool(text or kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_fixed_size_binary(type_))
+    text = kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_)
+    plain = kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_binary_view(type_)
+    return bool(text or plain or kinds.is_fixed_size_binary(type_))
 
 
 def _is_list(type_: pa.DataType) -> bool:

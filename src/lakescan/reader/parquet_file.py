@@ -4,6 +4,7 @@ Only the leaves that the plan needs are read. The file is read one row group at 
 number of bytes, so memory grows neither with the file nor with the width of its rows.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,7 +119,10 @@ class ParquetRows:
 
     def _leaves(self, predicate: Predicate) -> dict[Column, LeafColumn]:
         """Where the predicate's columns are among the file's leaves; only those reached through structs alone."""
-        by_path = {self.file.schema.column(at).path: at for at in range(len(self.file.schema))}
+        paths = [self.file.schema.column(at).path for at in range(len(self.file.schema))]
+        # A name may have a dot in it, so that two leaves have one path; then the path is no answer.
+        times = Counter(paths)
+        by_path = {path: at for at, path in enumerate(paths) if times[path] == 1}
         found = {}
         for column in columns_of(predicate):
             path, type_ = self._file_path(column)

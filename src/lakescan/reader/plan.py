@@ -3,8 +3,8 @@
 Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +17,6 @@ from lakescan.storage import Storage
 
 class DeletedRows(Protocol):
     """Positions of deleted rows in one data file."""
-
-    def __len__(self) -> int: ...
 
     def between(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
         """Those in [start, stop), in order."""
@@ -35,6 +33,21 @@ class DataFiles(Protocol):
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         """The rows of the file that are not to be read, None where all are."""
+
+
+class ComputedColumn(Protocol):
+    """A column whose values the reader works out, from what the log says of a file and where in it a row is."""
+
+    def needs(self, wanted: pa.Field) -> Collection[str]:
+        """Columns of the planner's file table that the values rest on; `wanted` may be a part of the column."""
+
+    def stored(self, wanted: pa.Field) -> pa.Schema:
+        """Columns of the data files that the values rest on; all null where a file has none of the name."""
+
+    def values(
+        self, wanted: pa.Field, file: Mapping[str, Any], positions: pa.Array, stored: Sequence[pa.Array]
+    ) -> pa.Array:
+        """A value for each row; `positions` are the rows' in the file, `stored` their values in the columns above."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,8 @@ class ReadPlan:
     """Row groups without a row for which this is true need not be read; whoever gets the rows evaluates it."""
     limit: int | None = None
     """No task needs to give more rows than this."""
+    computed: Mapping[str, ComputedColumn] = field(default_factory=dict)
+    """How the columns of `schema` that are neither in files nor partition values come about, by name."""
 
 
 @dataclass(frozen=True)

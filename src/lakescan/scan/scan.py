@@ -48,7 +48,7 @@ class Scan:
     def token(self) -> str:
         """Everything that decides the rows, as text."""
         return (
-            f"{self.snapshot.format} {self.snapshot.location}@{self.snapshot.version} "
+            f"{self.snapshot.token} "
             f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
             f"filter={self.predicate} skip={self.hint} limit={self.row_limit}"
         )
@@ -67,22 +67,33 @@ class Scan:
         return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask]:
-        return pack(self.planned.files, parallelism)
+        plan = self.read_plan
+        besides = {
+            name
+            for field in plan.schema
+            if field.name in plan.computed
+            for name in plan.computed[field.name].needs(field)
+        }
+        files = self.planned.files
+        return pack(self.snapshot.details(files, besides) if besides else files, parallelism, besides=besides)
 
     @cached_property
     def read_plan(self) -> ReadPlan:
         """What every task is read with."""
         _, residual = split_by_columns(self.predicate, self.snapshot.partition_columns)
         schema = self._with_filter_columns(residual)
+        hidden, computed = self.snapshot.hidden_columns, self.snapshot.computed_columns
+        own, source = self.snapshot.schema, self.snapshot.source_schema
         return ReadPlan(
             files=self.snapshot.data_files,
             output=self.output,
             schema=schema,
-            source=twin_of(schema, self.snapshot.schema, self.snapshot.source_schema),
+            source=twin_of(schema, pa.schema([*own, *hidden]), pa.schema([*source, *hidden])),
             partition_columns=frozenset(self.snapshot.partition_columns),
             filter=residual,
             skip=split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1],
             limit=self.row_limit,
+            computed={name: column for name, column in computed.items() if name in schema.names},
         )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -130,7 +141,7 @@ class Scan:
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
         """The output and what the filter needs besides: further columns, and structs whole where a field is missing."""
         lacking = {column.path[0] for column in columns_of(residual) if field_at(self.output, column.path) is None}
-        table = self.snapshot.schema
+        table = pa.schema([*self.snapshot.schema, *self.snapshot.hidden_columns])
         given = [table.field(field.name) if field.name in lacking else field for field in self.output]
         return pa.schema(given + [table.field(name) for name in sorted(lacking - set(self.output.names))])
 

@@ -60,7 +60,8 @@ class Bridge:
         found = list(items)
         array = self._gateway.new_array(self.java_class(java_class), len(found))
         for at, item in enumerate(found):
-            array[at] = item
+            # Py4J's own `array[at] = item` cannot pass an object that Python implements.
+            self.jvm.java.lang.reflect.Array.set(array, at, item)
         return array
 
     def java_class(self, name: str) -> Any:

@@ -33,11 +33,7 @@ class SparkScan(Proxy):
         return self.bridge.data_type(self._schema.json())
 
     def description(self) -> str:
-        snapshot = self.scan.snapshot
-        return (
-            f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version} "
-            f"filter={self.scan.predicate} skip={self.scan.hint}"
-        )
+        return f"lakescan {self.scan.snapshot.token} filter={self.scan.predicate} skip={self.scan.hint}"
 
     def toBatch(self) -> "SparkBatch":
         return SparkBatch(self.bridge, self)
