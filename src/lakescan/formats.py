@@ -4,12 +4,14 @@ To add a format, add its folder and a line here.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from lakescan.delta import is_delta, open_delta
+from lakescan.delta import DeltaTable, is_delta, open_delta
+from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.errors import TableNotFound
 from lakescan.hudi import HudiTable, is_hudi
 from lakescan.scan.snapshot import Table
+from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
 
 _FORMATS: dict[str, tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]]] = {
@@ -34,3 +36,8 @@ def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Tabl
     if found is None:
         raise TableNotFound(storage.location)
     return _FORMATS[found][1](storage, time_zone)
+
+
+def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:
+    """The table as a stream with these options, None where its format cannot be read as one."""
+    return PinnedDeltaStream.of(table, options) if isinstance(table, DeltaTable) else None

@@ -18,7 +18,7 @@ def instant_named(timeline: Timeline, version: str) -> str:
     """The completed instant of that name."""
     if not version.isdigit():
         raise InvalidVersion(version, "a version of a Hudi table is an instant of its timeline: 14 or 17 digits.")
-    if version not in timeline.instants:
+    if version not in timeline.instants and version != timeline.newest():
         raise _not_found(timeline, f"the instant {version}")
     return version
 

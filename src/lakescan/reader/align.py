@@ -17,6 +17,10 @@ from lakescan.reader.variant import whole_variants
 from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, is_variant, padded
 
 
+def has_id(field: pa.Field) -> bool:
+    return FIELD_ID in (field.metadata or {})
+
+
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
     """Where the file holds a field: by its id, or by its name, exactly or else in another case."""
     found = list(fields)
@@ -53,7 +57,7 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return padded(_align_value(array, wanted, WIDEN_BY_TEXT in (source.metadata or {})), target)
+        return padded(_align_value(array, wanted, source), target)
     if is_variant(wanted):
         return whole_variants(array)
     # The same names in the file mean the same fields only where the table's own names are the files' names.
@@ -78,12 +82,12 @@ def _align_struct(array: pa.StructArray, found: pa.Field, source: pa.Field, targ
             children.append(align(array.field(at), found.type.field(at), child_source, child_target))
     mask = array.is_null() if array.null_count else None
     if not children:
-        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]])
+        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]], offset=array.offset)
     return pa.StructArray.from_arrays(children, fields=list(target.type), mask=mask)
 
 
 def _align_list(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
-    array = _from_zero(array)
+    array = _from_zero(array if _has_offsets(array.type) else array.cast(pa.list_(array.type.value_field)))
     items = align(array.values, found.type.value_field, source.type.value_field, target.type.value_field)
     mask = array.is_null() if array.null_count else None
     return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, type=target.type, mask=mask)
@@ -97,15 +101,17 @@ def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa
     return pa.MapArray.from_arrays(array.offsets, keys, items, type=target.type, mask=mask)
 
 
-def _align_value(array: pa.Array, wanted: pa.DataType, by_text: bool) -> pa.Array:
+def _align_value(array: pa.Array, wanted: pa.DataType, source: pa.Field) -> pa.Array:
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
     if array.type.equals(wanted):
         return array
-    if by_text and _keeps_its_text(array.type, wanted):
+    if goes_by_text(array.type, source, wanted):
         return array.cast(pa.string()).cast(wanted)
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
     if pa.types.is_dictionary(array.type):
-        return _align_value(array.dictionary_decode(), wanted, by_text)
+        return _align_value(array.dictionary_decode(), wanted, source)
     if not _becomes(array.type, wanted):
         raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
@@ -114,8 +120,10 @@ def _align_value(array: pa.Array, wanted: pa.DataType, by_text: bool) -> pa.Arra
     return array.cast(wanted)
 
 
-def _keeps_its_text(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a format that goes by text takes the one type for the other."""
+def goes_by_text(found: pa.DataType, source: pa.Field, wanted: pa.DataType) -> bool:
+    """Whether a file's type becomes the table's by way of its text, because the format says so."""
+    if WIDEN_BY_TEXT not in (source.metadata or {}):
+        return False
     if pa.types.is_string(wanted):
         return bool(pa.types.is_integer(found) or pa.types.is_date(found))
     return bool(pa.types.is_float32(found) and pa.types.is_float64(wanted))
@@ -154,6 +162,10 @@ def _is_bytes(type_: pa.DataType) -> bool:
 
 
 def _is_list(type_: pa.DataType) -> bool:
+    return _has_offsets(type_) or bool(pa.types.is_fixed_size_list(type_))
+
+
+def _has_offsets(type_: pa.DataType) -> bool:
     return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_))
 
 

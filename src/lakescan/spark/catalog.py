@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
 from lakescan.formats import format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.source import LakescanDataSource
 from lakescan.spark.table import SparkTable, load_snapshot
 from lakescan.storage import Storage
 
@@ -137,7 +138,7 @@ class NameCatalog(LakeCatalog):
 
 
 def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
-    """The catalogs in the session; those of an earlier call stay, with their tables."""
+    """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`."""
     bridge = Bridge(spark)
     wanted = {DELTA: claim_delta or not _has_own(spark, DELTA), HUDI: _uses_lakescan_for_hudi(spark)}
     for name, is_wanted in wanted.items():
@@ -150,6 +151,7 @@ def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
         bridge.put_catalog(NAMES, names)
+        spark.dataSource.register(LakescanDataSource)
     return names
 
 
