@@ -6,6 +6,7 @@ that too, so that ordinary `except` clauses work. `condition` is the name that S
 """
 
 import re
+from typing import Any
 
 
 class LakescanError(Exception):
@@ -14,6 +15,17 @@ class LakescanError(Exception):
     @property
     def condition(self) -> str:
         return "LAKESCAN_" + re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).upper()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message, and most of these are made of something else.
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[LakescanError], arguments: tuple[Any, ...], state: dict[str, Any]) -> LakescanError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
 
 
 class TableNotFound(LakescanError, FileNotFoundError):

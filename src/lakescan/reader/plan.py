@@ -77,3 +77,14 @@ class ReadTask:
     """Pieces of data files: the planner's columns and, in `start` and `length`, which bytes of each file."""
 
     pieces: pa.Table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrow pickles a slice with the whole table that it is cut from, so each task would carry every file.
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.pieces.schema) as stream:
+            stream.write_table(self.pieces)
+        return _received, (sink.getvalue().to_pybytes(),)
+
+
+def _received(stream: bytes) -> ReadTask:
+    return ReadTask(pa.ipc.open_stream(stream).read_all())

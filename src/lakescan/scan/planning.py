@@ -31,7 +31,7 @@ class PlannedFiles:
 def plan_files(snapshot: Snapshot, predicate: Predicate, limit: int | None) -> PlannedFiles:
     """The files that may hold a row for which `predicate` is true, at least `limit` such rows where one is given.
 
-    A limit may be given only where every row of a file that passes the predicate's partition part is wanted.
+    A limit may be given only where every row of a file that passes the predicate's partition part is wanted, or none.
     """
     began = time.perf_counter()
     files = snapshot.files()

@@ -135,7 +135,7 @@ class Scan:
     @cached_property
     def _planned(self) -> PlannedFiles:
         _, residual = split_by_columns(conjoin([self.predicate, self.hint]), self.snapshot.partition_columns)
-        limit = self.row_limit if residual == TRUE else None
+        limit = self.row_limit if residual == TRUE or self.row_limit == 0 else None
         return plan_files(self.snapshot, conjoin([self.predicate, self.hint]), limit)
 
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
