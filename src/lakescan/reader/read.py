@@ -21,7 +21,7 @@ from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask
 def read_task(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
     """The rows of a task, file after file, in batches that are never empty."""
     left = plan.limit
-    for piece in task.pieces.to_pylist():
+    for piece in _pieces(task.pieces):
         for batch in _read_piece(plan, piece):
             if left is not None:
                 batch = batch.slice(0, left)
@@ -56,6 +56,13 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
             # Positions travel with the rows, so that whatever drops rows drops theirs.
             numbered = _with_positions(batch, start) if plan.computed else batch
             yield _finish(plan, _without(numbered, deleted, start), piece)
+
+
+def _pieces(pieces: pa.Table) -> Iterator[Mapping[str, Any]]:
+    """Each piece by its columns' names; partition values stay Arrow's, whose times reach further than Python's."""
+    plain = pieces.drop_columns(["partition"]).to_pylist()
+    for piece, partition in zip(plain, pieces["partition"], strict=True):
+        yield {**piece, "partition": partition}
 
 
 def _is_stored(plan: ReadPlan, field: pa.Field) -> bool:
@@ -120,7 +127,7 @@ def _filled(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         for field, besides in _computed(plan)
     }
     partition = {
-        field.name: pa.repeat(pa.scalar(piece["partition"][field.name], field.type), batch.num_rows)
+        field.name: pa.repeat(piece["partition"][field.name].cast(field.type), batch.num_rows)
         for field in plan.schema
         if field.name in plan.partition_columns
     }
