@@ -50,10 +50,14 @@ class ActionSource(Protocol):
 
 @dataclass(frozen=True)
 class StatisticsRequest:
-    """Which columns' statistics are wanted: the same fields in logical and in physical names."""
+    """Which columns' statistics are wanted: the same fields in logical and in physical names.
+
+    Bounds are safe to skip by; where `exact` is asked for they are values of the file, or null.
+    """
 
     logical: pa.Schema
     physical: pa.Schema
+    exact: bool = False
 
 
 def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:

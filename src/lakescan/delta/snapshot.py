@@ -90,9 +90,15 @@ class DeltaSnapshot:
             return self._files
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._statistics(files, columns, exact=False)
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._statistics(files, columns, exact=True)
+
+    def _statistics(self, files: pa.Table, columns: Collection[Column], exact: bool) -> pa.StructArray:
         names = {column.path for column in columns}
         logical, physical = prune(self.schema, self.source_schema, names)
-        request = StatisticsRequest(logical, physical)
+        request = StatisticsRequest(logical, physical, exact)
         return self._replay.live_files.statistics(files["source"], files["row"], request)
 
     @cached_property

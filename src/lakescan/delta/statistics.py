@@ -16,6 +16,7 @@ import pyarrow.json as paj
 
 from lakescan.columns import member
 from lakescan.delta.actions import StatisticsRequest
+from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.scan.statistics import counts_of, statistics_type
 
 _CHUNK = 1024
@@ -38,10 +39,10 @@ def parse_statistics(texts: pa.ChunkedArray | pa.Array, wanted: StatisticsReques
 
 
 def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
-    """Statistics in physical names and whatever types they came in, as safe bounds in the table's types."""
+    """Statistics in physical names and whatever types they came in, as bounds in the table's types."""
     target = statistics_type(wanted.logical)
-    minimum = _as_bounds(member(found, "minValues"), wanted, _lower)
-    maximum = _as_bounds(member(found, "maxValues"), wanted, _upper)
+    minimum = _as_bounds(member(found, "minValues"), wanted, exact_minimum if wanted.exact else _lower)
+    maximum = _as_bounds(member(found, "maxValues"), wanted, exact_maximum if wanted.exact else _upper)
     nulls = _as_bounds(member(found, "nullCount"), _counts(wanted), _unchanged)
     count = member(found, "numRecords")
     tight = member(found, "tightBounds")

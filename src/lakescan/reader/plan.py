@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lakescan.predicate import Predicate
+from lakescan.reader.aggregation import Aggregation
+from lakescan.reader.top_rows import TopRows
 from lakescan.storage import Storage
 
 
@@ -55,6 +57,10 @@ class ReadPlan:
     """Row groups without a row for which this is true need not be read; whoever gets the rows evaluates it."""
     limit: int | None = None
     """No task needs to give more rows than this."""
+    top: TopRows | None = None
+    """No task needs to give more than these rows."""
+    aggregation: Aggregation | None = None
+    """What leaves are partial rows of this, in place of rows of `output`."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,12 @@ class ReadTask:
     """Pieces of data files: the planner's columns and, in `start` and `length`, which bytes of each file."""
 
     pieces: pa.Table
+    skip_rows: int = 0
+    """How many rows, from the first on, are not given."""
+
+
+@dataclass(frozen=True)
+class ReadyRows:
+    """A task whose rows are known already; a worker only passes them on."""
+
+    rows: pa.Table

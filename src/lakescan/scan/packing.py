@@ -10,6 +10,8 @@ import pyarrow as pa
 from lakescan.reader.plan import ReadTask
 
 TARGET_BYTES = 128 << 20
+# A target that no file reaches: each file stays in one piece.
+WHOLE = 1 << 62
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
 
@@ -20,7 +22,7 @@ def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[
         return []
     sizes = files["size"].to_numpy()
     total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
-    target = max(OPEN_BYTES, min(target, -(-total // max(1, parallelism))))
+    target = max(OPEN_BYTES, target if target == WHOLE else min(target, -(-total // max(1, parallelism))))
     counts = np.maximum(1, -(-sizes // target))
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,10 +1,11 @@
-"""From a snapshot's files to the files a scan reads: prune by partition, by statistics, by deletion, by limit.
+"""From a snapshot's files to the files that may hold a row of a scan: prune by partition, statistics and deletion.
 
 A step only ever drops files that cannot change the answer. All of it is columns: no file becomes a Python
 object here, so a million files are planned about as fast as their statistics can be read.
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +27,17 @@ class PlannedFiles:
     files: pa.Table
     steps: tuple[Step, ...]
     planning_ms: float
+    skip_rows: int = 0
+    """How many rows of the first file, from its first on, are not wanted."""
+
+    def then(self, name: str, files: pa.Table, began: float, skip_rows: int = 0) -> "PlannedFiles":
+        """These files after one more step, which began at that time of `perf_counter`."""
+        spent = (time.perf_counter() - began) * 1000
+        return PlannedFiles(files, (*self.steps, _step(name, files)), self.planning_ms + spent, skip_rows)
 
 
-def plan_files(snapshot: Snapshot, predicate: Predicate, limit: int | None) -> PlannedFiles:
-    """The files that may hold a row for which `predicate` is true, at least `limit` such rows where one is given.
-
-    A limit may be given only where every row of a file that passes the predicate's partition part is wanted.
-    """
+def plan_files(snapshot: Snapshot, predicate: Predicate) -> PlannedFiles:
+    """The files that may hold a row for which `predicate` is true."""
     began = time.perf_counter()
     files = snapshot.files()
     steps = [_step("table", files)]
@@ -41,15 +46,12 @@ def plan_files(snapshot: Snapshot, predicate: Predicate, limit: int | None) -> P
         files = _matching_partitions(files, by_partition)
         steps.append(_step("partitions", files))
     if by_data != TRUE and files.num_rows:
-        files = files.filter(may_match(by_data, _statistics(snapshot, files, by_data)))
+        files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
         steps.append(_step("statistics", files))
     deleted = _with_every_row_deleted(snapshot, files)
     if deleted is not None:
         files = files.filter(pc.invert(deleted))
         steps.append(_step("deletion vectors", files))
-    if limit is not None and files.num_rows:
-        files = _enough_for(limit, snapshot, files)
-        steps.append(_step("limit", files))
     return PlannedFiles(files, tuple(steps), (time.perf_counter() - began) * 1000)
 
 
@@ -74,10 +76,11 @@ def _matching_partitions(files: pa.Table, predicate: Predicate) -> pa.Table:
     return files.filter(evaluate(predicate, values), null_selection_behavior="drop")
 
 
-def _statistics(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> FileStatistics:
+def statistics_for(snapshot: Snapshot, files: pa.Table, columns: Iterable[Column]) -> FileStatistics:
+    """What is known of these columns in each file, for skipping."""
     wanted = [
         column
-        for column in columns_of(predicate)
+        for column in columns
         if column.path[0] not in snapshot.partition_columns and _has_statistics(snapshot.schema, column)
     ]
     return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
@@ -98,10 +101,3 @@ def _with_every_row_deleted(snapshot: Snapshot, files: pa.Table) -> pa.Array | N
     gone = np.zeros(files.num_rows, np.bool_)
     gone[rows] = pc.fill_null(pc.less_equal(live, 0), False).to_numpy(zero_copy_only=False)
     return pa.array(gone)
-
-
-def _enough_for(limit: int, snapshot: Snapshot, files: pa.Table) -> pa.Table:
-    """The first files whose known live rows reach the limit; a file without a count fills nothing."""
-    known = pc.fill_null(live_rows(snapshot, files), 0).to_numpy(zero_copy_only=False)
-    enough = int(np.searchsorted(np.cumsum(known), limit)) + 1 if limit else 0
-    return files.slice(0, enough)

@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, split_by_columns
+from lakescan.predicate import Predicate, columns_of, conjoin, split_by_columns
 from lakescan.reader.plan import ReadPlan, ReadTask
 from lakescan.reader.read import read_task
-from lakescan.scan.packing import pack
+from lakescan.reader.top_rows import TopRows
+from lakescan.scan.limit import after_offset, enough_for
+from lakescan.scan.packing import WHOLE, pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
 from lakescan.scan.report import ScanReport
+from lakescan.scan.settings import Settings
+from lakescan.scan.top_n import keep_top_n
 from lakescan.schema import field_at, twin_of
 
 if TYPE_CHECKING:
@@ -37,6 +41,9 @@ class Scan:
     hint: Predicate
     output: pa.Schema
     row_limit: int | None
+    row_offset: int = 0
+    top: TopRows | None = None
+    settings: Settings = field(default_factory=Settings)
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     @property
@@ -50,7 +57,7 @@ class Scan:
         return (
             f"{self.snapshot.format} {self.snapshot.location}@{self.snapshot.version} "
             f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
-            f"filter={self.predicate} skip={self.hint} limit={self.row_limit}"
+            f"filter={self.predicate} skip={self.hint} limit={self.row_limit} offset={self.row_offset} top={self.top}"
         )
 
     @property
@@ -67,7 +74,11 @@ class Scan:
         return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask]:
-        return pack(self.planned.files, parallelism)
+        planned = self.planned
+        if not planned.skip_rows:
+            return pack(planned.files, parallelism)
+        (first,) = pack(planned.files.slice(0, 1), 1, WHOLE)
+        return [replace(first, skip_rows=planned.skip_rows), *pack(planned.files.slice(1), parallelism)]
 
     @cached_property
     def read_plan(self) -> ReadPlan:
@@ -83,6 +94,7 @@ class Scan:
             filter=residual,
             skip=split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1],
             limit=self.row_limit,
+            top=self.top,
         )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -123,9 +135,15 @@ class Scan:
 
     @cached_property
     def _planned(self) -> PlannedFiles:
-        _, residual = split_by_columns(conjoin([self.predicate, self.hint]), self.snapshot.partition_columns)
-        limit = self.row_limit if residual == TRUE else None
-        return plan_files(self.snapshot, conjoin([self.predicate, self.hint]), limit)
+        predicate = conjoin([self.predicate, self.hint])
+        planned = plan_files(self.snapshot, predicate)
+        if self.row_offset:
+            return after_offset(planned, self.snapshot, self.row_offset)
+        if self.top is not None:
+            return keep_top_n(planned, self.snapshot, predicate, self.top)
+        if self.row_limit is not None:
+            return enough_for(planned, self.snapshot, predicate, self.row_limit)
+        return planned
 
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
         """The output and what the filter needs besides: further columns, and structs whole where a field is missing."""

@@ -64,6 +64,9 @@ class Snapshot(Protocol):
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
 
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """The same, but a bound is null unless it is the very least or greatest value the file was written with."""
+
     def scan(self) -> "ScanBuilder": ...
 
 

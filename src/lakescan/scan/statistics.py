@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.predicate import Bounds, Column
@@ -43,6 +44,13 @@ def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
 def has_bounds(type_: pa.DataType) -> bool:
     """Whether columns of this type have an order that statistics can speak of."""
     return not (pa.types.is_nested(type_) or pa.types.is_null(type_))
+
+
+def wide_bounds(statistics: pa.StructArray, deleted: pa.Array) -> pa.BooleanArray:
+    """Where bounds and counts of nulls may still be those of rows that are deleted: only outer limits, not values."""
+    tight = member(statistics, "tightBounds")
+    marked = pc.and_(pc.greater(deleted, 0), pc.invert(pc.fill_null(tight, False)))
+    return pc.or_(marked, pc.invert(pc.fill_null(tight, True)))
 
 
 @dataclass(frozen=True)
