@@ -5,22 +5,26 @@ whole table (an aggregation without keys) always gives a partial row, even where
 """
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import conjoin
+from lakescan.predicate import Column, conjoin
 from lakescan.reader.aggregate import can_aggregate, can_group, identity, merge
 from lakescan.reader.aggregation import Aggregation, column_type
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
+from lakescan.scan.estimates import Estimates, sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
 from lakescan.scan.packing import pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows
 from lakescan.scan.report import ScanReport
 from lakescan.scan.scan import Scan
+
+_EXACT_DOUBLES = 2**53
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,11 @@ class AggregateScan:
     def token(self) -> str:
         return f"{self.how} OF {self.rows.token}"
 
+    @property
+    def description(self) -> str:
+        """The scan for people: EXPLAIN shows it."""
+        return f"{self.rows.description} aggregates=[{self.how}]"
+
     @cached_property
     def metadata_only(self) -> bool:
         """Whether the log alone answers it."""
@@ -54,6 +63,15 @@ class AggregateScan:
             and all(can_group(column_type(key, schema)) for key in self.how.keys)
             and all(can_aggregate(found, column_type(found.column, schema)) for found in functions)
         )
+
+    def can_average(self, columns: Collection[Column]) -> bool:
+        """Whether a sum of these columns divided by a count is what Spark's AVG gives, bit for bit.
+
+        Spark's AVG adds integers up as doubles. That is the exact sum only while it stays below 2**53, which the
+        counts and bounds of the files must show.
+        """
+        whole = [column for column in columns if pa.types.is_integer(column_type(column, self.rows.snapshot.schema))]
+        return not whole or sums_stay_below(_EXACT_DOUBLES, self.rows.snapshot, self.rows.planned.files, whole)
 
     @property
     def ready(self) -> pa.Table:
@@ -90,6 +108,10 @@ class AggregateScan:
             planning_ms=planned.planning_ms,
             metadata_only=self.metadata_only,
         )
+
+    def estimates(self, with_columns: bool = False) -> Estimates:
+        """How much there is to read. How many groups there are is not known."""
+        return Estimates(self.rows.estimates().bytes, None, {})
 
     @cached_property
     def _known(self) -> tuple[pa.Table, PlannedFiles]:

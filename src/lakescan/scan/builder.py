@@ -15,6 +15,7 @@ from lakescan.predicate.bind import resolve
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import SortColumn, TopRows
 from lakescan.scan.aggregate_scan import AggregateScan
+from lakescan.scan.limit import can_skip
 from lakescan.scan.scan import Scan
 from lakescan.scan.settings import Settings
 from lakescan.schema import prune
@@ -59,8 +60,14 @@ class ScanBuilder:
             raise InvalidLimit(rows)
         return replace(self, row_limit=rows)
 
+    @property
+    def can_skip_rows(self) -> bool:
+        """Whether `offset` may be asked for: no filter on data columns, and every file says how many rows it has."""
+        scan = self.build()
+        return can_skip(scan.planned, self.snapshot, conjoin([self.predicate, self.hint]))
+
     def offset(self, rows: int) -> "ScanBuilder":
-        """Without this many rows, whichever come first. Only for a scan without a filter on data columns."""
+        """Without this many rows, whichever come first; only where `can_skip_rows`."""
         if rows < 0:
             raise InvalidLimit(rows)
         return replace(self, row_offset=rows)

@@ -37,8 +37,7 @@ def enough_for(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate, 
 def after_offset(planned: PlannedFiles, snapshot: Snapshot, offset: int) -> PlannedFiles:
     """The files without `offset` rows: whole files go, and of the one after them its first rows.
 
-    To be asked for only where every row leaves the scan; what is left over of the offset after files without a
-    count is an error of the caller, who must ask `can_skip` first.
+    To be asked for only where `can_skip` says so.
     """
     began = time.perf_counter()
     counts = live_rows(snapshot, planned.files)
@@ -49,9 +48,10 @@ def after_offset(planned: PlannedFiles, snapshot: Snapshot, offset: int) -> Plan
     return planned.then("offset", left, began, offset - skipped if left.num_rows else 0)
 
 
-def can_skip(planned: PlannedFiles, snapshot: Snapshot) -> bool:
-    """Whether every file says how many rows it has."""
-    return bool(live_rows(snapshot, planned.files).null_count == 0)
+def can_skip(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate) -> bool:
+    """Whether every row of the files leaves the scan, and every file says how many rows it has."""
+    _, by_data = split_by_columns(predicate, snapshot.partition_columns)
+    return by_data == TRUE and live_rows(snapshot, planned.files).null_count == 0
 
 
 def sure_rows(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> npt.NDArray[np.int64]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import Predicate, columns_of, conjoin, split_by_columns
+from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, split_by_columns
 from lakescan.reader.plan import ReadPlan, ReadTask
 from lakescan.reader.read import read_task
 from lakescan.reader.top_rows import TopRows
+from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
 from lakescan.scan.limit import after_offset, enough_for
 from lakescan.scan.packing import WHOLE, pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
@@ -59,6 +60,15 @@ class Scan:
             f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
             f"filter={self.predicate} skip={self.hint} limit={self.row_limit} offset={self.row_offset} top={self.top}"
         )
+
+    @property
+    def description(self) -> str:
+        """The scan for people: EXPLAIN shows it."""
+        pushed = {"filter": self.predicate, "skip": self.hint, "limit": self.row_limit, "top": self.top}
+        shown = [f"{name}=[{what}]" for name, what in pushed.items() if what is not None and what != TRUE]
+        shown += [f"offset=[{self.row_offset}]"] if self.row_offset else []
+        snapshot = self.snapshot
+        return " ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *shown])
 
     @property
     def planned(self) -> PlannedFiles:
@@ -128,10 +138,15 @@ class Scan:
             planning_ms=planned.planning_ms,
         )
 
-    def estimated_rows(self) -> int | None:
-        """Live rows of the files that are read, before any filter; None where a file does not say."""
-        rows = self._live_rows
-        return None if rows.null_count else int(pc.sum(rows).as_py() or 0)
+    def estimates(self, with_columns: bool = False) -> Estimates:
+        """What the optimizer may know: bytes and rows of the files that are read, and of their columns if wanted."""
+        files = self.planned.files
+        size = scaled_bytes(files, self.output, self.snapshot.schema)
+        if not self.settings.statistics:
+            return Estimates(size, None, {})
+        rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
+        columns = column_estimates(self.snapshot, files, self.output) if with_columns else {}
+        return Estimates(size, rows, columns)
 
     @cached_property
     def _planned(self) -> PlannedFiles:

@@ -9,14 +9,16 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark import cloudpickle
 from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from lakescan.errors import (
     InternalError,
@@ -31,6 +33,7 @@ JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returne
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
+_METRIC = "org.apache.spark.sql.connector.metric."
 _PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
 
 
@@ -84,6 +87,20 @@ class Bridge:
         optional = self.jvm.java.util.OptionalLong
         return optional.empty() if value is None else optional.of(value)
 
+    def optional(self, value: Any) -> JavaObject:
+        return self.jvm.java.util.Optional.ofNullable(value)
+
+    def java_decimal(self, text: str) -> JavaObject:
+        return self.jvm.org.apache.spark.sql.types.Decimal.apply(text)
+
+    def by_column(self, items: Mapping[str, "Proxy"]) -> JavaObject:
+        """A Java map from columns to proxies."""
+        found = self.jvm.java.util.HashMap()
+        reference = self.jvm.org.apache.spark.sql.connector.expressions.FieldReference
+        for name, item in items.items():
+            found.put(reference.column(name), item)
+        return found
+
     def no_predicates(self) -> JavaObject:
         return self.array(_PREDICATE, [])
 
@@ -97,6 +114,17 @@ class Bridge:
     @property
     def time_zone(self) -> str:
         return str(self.spark.conf.get("spark.sql.session.timeZone"))
+
+    def confs(self, prefix: str) -> dict[str, str]:
+        """The session's settings whose names begin so, with or without `spark.` before them; in one call to Java."""
+        text = self.spark._jsparkSession.sessionState().conf().getAllConfs().mkString("\0")
+        pairs = [line.partition(" -> ") for line in text.split("\0")]
+        return {name: value for name, _, value in pairs if name.removeprefix("spark.").startswith(prefix)}
+
+    @property
+    def uses_column_statistics(self) -> bool:
+        """Whether the optimizer would look at what is known of columns."""
+        return self.spark.conf.get("spark.sql.cbo.enabled") == "true"
 
     # Tables and columns
 
@@ -115,11 +143,12 @@ class Bridge:
         made = [expressions.LogicalExpressions.identity(expressions.FieldReference.column(name)) for name in names]
         return self.array("org.apache.spark.sql.connector.expressions.Transform", made)
 
-    def data_frame(self, table: "Proxy") -> DataFrame:
+    def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""
         none = self.jvm.scala.Option.empty()
         relations = self.jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-        plan = relations.create(table, none, none)
+        given = self.jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(self.java_map(options))
+        plan = relations.create(table, none, none, given)
         session = self.spark._jsparkSession
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), self.spark)
 
@@ -180,6 +209,22 @@ class Bridge:
                     found = self.python_object(leaf.scan())
                     if found is not None:
                         yield found
+
+    # Rows and metrics that the driver makes
+
+    def internal_rows(self, rows: pa.Table, schema: StructType) -> JavaObject:
+        """Rows as Catalyst holds them: a local relation has them without a job."""
+        frame: Any = self.spark.createDataFrame(rows.rename_columns(schema.names), schema)
+        return frame._jdf.queryExecution().executedPlan().executeCollect()
+
+    def metrics(self, described: dict[str, str]) -> JavaObject:
+        """Spark looks a metric's class up by name and makes one itself, so it must be a class of Spark's own."""
+        kind = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric
+        return self.array(_METRIC + "CustomMetric", [kind(name, text) for name, text in described.items()])
+
+    def metric_values(self, values: dict[str, int]) -> JavaObject:
+        kind = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonCustomTaskMetric
+        return self.array(_METRIC + "CustomTaskMetric", [kind(name, value) for name, value in values.items()])
 
     # Executors
 

@@ -9,8 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql.types import StructType
 
+from lakescan.scan.aggregate_scan import AggregateScan
 from lakescan.scan.scan import Scan
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.metrics import METRICS, metric_values
+from lakescan.spark.statistics import SparkStatistics
 from lakescan.spark.worker import partition_reader
 
 _PLANNERS = ThreadPoolExecutor(4, thread_name_prefix="lakescan-planner")
@@ -19,7 +22,7 @@ _PLANNERS = ThreadPoolExecutor(4, thread_name_prefix="lakescan-planner")
 class SparkScan(Proxy):
     """A scan that Spark has finished pushing down to."""
 
-    def __init__(self, bridge: Bridge, scan: Scan, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, scan: Scan | AggregateScan, schema: StructType) -> None:
         super().__init__(bridge)
         self.scan = scan
         self._schema = schema
@@ -33,32 +36,27 @@ class SparkScan(Proxy):
         return self.bridge.data_type(self._schema.json())
 
     def description(self) -> str:
-        snapshot = self.scan.snapshot
-        return (
-            f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version} "
-            f"filter={self.scan.predicate} skip={self.scan.hint}"
-        )
+        return self.scan.description
 
     def toBatch(self) -> "SparkBatch":
         return SparkBatch(self.bridge, self)
 
-    def estimateStatistics(self) -> "SparkStatistics":
+    def estimateStatistics(self) -> SparkStatistics:
         self._planning.result()
-        report = self.scan.report()
-        return SparkStatistics(self.bridge, report.bytes_planned, self.scan.estimated_rows())
+        return SparkStatistics(self.bridge, self.scan.estimates(self.bridge.uses_column_statistics))
 
     def estimateSizeInBytes(self) -> JavaObject:
         self._planning.result()
-        return self.bridge.optional_long(self.scan.report().bytes_planned)
+        return self.bridge.optional_long(self.scan.estimates().bytes)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         return False
 
     def supportedCustomMetrics(self) -> JavaObject:
-        return self.bridge.array("org.apache.spark.sql.connector.metric.CustomMetric", [])
+        return self.bridge.metrics(METRICS)
 
     def reportDriverMetrics(self) -> JavaObject:
-        return self.bridge.array("org.apache.spark.sql.connector.metric.CustomTaskMetric", [])
+        return self.bridge.metric_values(metric_values(self.scan.report()))
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
@@ -94,23 +92,3 @@ class SparkBatch(Proxy):
 
     class Java:
         implements = (READ + "Batch",)
-
-
-class SparkStatistics(Proxy):
-    """What the optimizer may know of a scan."""
-
-    def __init__(self, bridge: Bridge, size: int, rows: int | None) -> None:
-        super().__init__(bridge)
-        self._size, self._rows = size, rows
-
-    def sizeInBytes(self) -> JavaObject:
-        return self.bridge.optional_long(self._size)
-
-    def numRows(self) -> JavaObject:
-        return self.bridge.optional_long(self._rows)
-
-    def columnStats(self) -> JavaObject:
-        return self.bridge.java_map({})
-
-    class Java:
-        implements = (READ + "Statistics",)

@@ -5,12 +5,15 @@ of it.
 """
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from lakescan.formats import open_table
+from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.scan_builder import SparkScanBuilder
@@ -60,7 +63,8 @@ class SparkTable(Proxy):
         return self.bridge.array(CATALOG + "constraints.Constraint", [])
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
-        return SparkScanBuilder(self.bridge, self.snapshot)
+        settings = Settings.of(self.bridge.confs("lakescan."), dict(options.asCaseSensitiveMap()))
+        return SparkScanBuilder(self.bridge, self.snapshot, settings)
 
     class Java:
         implements = (CATALOG + "SupportsRead",)
@@ -86,7 +90,11 @@ def read_table(
     path: str | os.PathLike[str],
     version: int | str | None,
     timestamp: str | datetime | None,
+    options: Mapping[str, Any],
 ) -> DataFrame:
     bridge = Bridge(spark)
+    # A mistyped switch is told here, where it was written, and not when the query runs.
+    Settings.of(options)
     snapshot = load_snapshot(bridge, path, version, timestamp)
-    return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot))
+    texts = {name: str(value) for name, value in options.items()}
+    return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot), texts)
