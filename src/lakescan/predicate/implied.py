@@ -4,13 +4,11 @@
 skipping only and the expression must still be evaluated. A part that says nothing is TRUE.
 """
 
-from functools import reduce
-
 import pyarrow as pa
 
 from lakescan.predicate.expression import MIRRORED, Call, Expression, exact
-from lakescan.predicate.split import negate, push_not_inwards
-from lakescan.predicate.tree import FALSE, OPERATORS, TRUE, And, Literal, Or, Predicate
+from lakescan.predicate.split import conjoin, disjoin, negate, push_not_inwards
+from lakescan.predicate.tree import OPERATORS, TRUE, Literal, Predicate
 from lakescan.predicate.unwrap import unwrap
 
 
@@ -24,25 +22,18 @@ def implied(expression: Expression, schema: pa.Schema, zone: str, negated: bool 
             return implied(child, schema, zone, not negated)
         case Call("AND" | "OR" as name, parts):
             either = (name == "OR") != negated
-            return reduce(_or if either else _and, (implied(part, schema, zone, negated) for part in parts))
-        case Call("IN", (left, *values)) if not negated and all(isinstance(value, Literal) for value in values):
-            return reduce(_or, (unwrap("=", left, value, schema, zone) for value in values), FALSE)
+            said = [implied(part, schema, zone, negated) for part in parts]
+            return disjoin(said) if either else conjoin(said)
+        case Call("IN", (left, *values)) if not negated:
+            return disjoin(
+                unwrap("=", left, value, schema, zone) if isinstance(value, Literal) else TRUE for value in values
+            )
         case Call(op, (left, Literal() as right)) if op in OPERATORS:
             return unwrap(_opposite(op) if negated else op, left, right, schema, zone)
         case Call(op, (Literal() as left, right)) if op in OPERATORS:
             op = MIRRORED.get(op, op)
             return unwrap(_opposite(op) if negated else op, right, left, schema, zone)
     return TRUE
-
-
-def _and(left: Predicate, right: Predicate) -> Predicate:
-    return right if left == TRUE else left if right == TRUE else And(left, right)
-
-
-def _or(left: Predicate, right: Predicate) -> Predicate:
-    if TRUE in (left, right):
-        return TRUE
-    return right if left == FALSE else Or(left, right)
 
 
 def _opposite(op: str) -> str:

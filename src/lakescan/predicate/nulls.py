@@ -36,7 +36,7 @@ def is_null(predicate: Predicate) -> Predicate:
         case Comparison(_, left, Column() as right):
             return Or(IsNull(left), IsNull(right))
         case Comparison(_, left, right):
-            return TRUE if right.value is None else IsNull(left)
+            return IsNull(left) if isinstance(right, Column) or right.value is not None else TRUE
         case StartsWith(column, _):
             return IsNull(column)
         case In(_, ()):

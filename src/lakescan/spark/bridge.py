@@ -50,6 +50,7 @@ class Bridge:
         self._context: Any = spark.sparkContext
         self.jvm: Any = self._context._jvm
         self._gateway: Any = self._context._gateway
+        self.gateway = self._gateway
         ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
         # Without this, Java sees every error raised in a callback as Py4J's own, with the text of a stack.
         gateway: Any = self._gateway
@@ -64,6 +65,10 @@ class Bridge:
         for at, item in enumerate(found):
             array[at] = item
         return array
+
+    def text_of_all(self, array: JavaObject) -> str:
+        """Java's text of an array, in one trip to the JVM."""
+        return str(self.jvm.java.util.Arrays.toString(array))
 
     def java_class(self, name: str) -> Any:
         return functools.reduce(getattr, name.split("."), self.jvm)
@@ -142,6 +147,28 @@ class Bridge:
         expressions = self.jvm.org.apache.spark.sql.connector.expressions
         made = [expressions.LogicalExpressions.identity(expressions.FieldReference.column(name)) for name in names]
         return self.array("org.apache.spark.sql.connector.expressions.Transform", made)
+
+    def identity_map(self) -> JavaObject:
+        """A Java map whose keys are told apart by identity, which Py4J's references do not show."""
+        return self.jvm.java.util.IdentityHashMap()
+
+    def references(self, names: Iterable[str]) -> JavaObject:
+        expressions = self.jvm.org.apache.spark.sql.connector.expressions
+        made = [expressions.FieldReference.column(name) for name in names]
+        return self.array("org.apache.spark.sql.connector.expressions.NamedReference", made)
+
+    @property
+    def query(self) -> JavaObject | None:
+        """What stands for the query that is being analyzed by the calling thread, None where none is.
+
+        A callback runs in the thread that called it, so Spark's thread-local state is that of the query; the cache
+        of relations is one object for one query, its views and subqueries included. Outside an analysis it is an
+        object that lives as long as the thread, so the stack has to say whether there is one.
+        """
+        stack = self.text_of_all(self.jvm.java.lang.Thread.currentThread().getStackTrace())
+        if "AnalysisContext$.withNewAnalysisContext" not in stack:
+            return None
+        return self.jvm.org.apache.spark.sql.catalyst.analysis.AnalysisContext.get().relationCache()
 
     def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""

@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from lakescan.predicate import Call, Column, Expression, Literal
 from lakescan.schema import primitive_type
-from lakescan.spark.bridge import JavaObject, text_of_all
+from lakescan.spark.bridge import Bridge, JavaObject
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _QUOTED = re.compile(r"'((?:[^']|'')*)'(?:, |\]$)", re.DOTALL)
 _FEW = 4
 
 
-def read_expression(found: JavaObject) -> Expression:
+def read_expression(bridge: Bridge, found: JavaObject) -> Expression:
     """A V2 expression, functions by the names that Spark gives them (EXTRACT by the field it takes)."""
     kind = str(found.getClass().getSimpleName())
     if kind == "FieldReference":
@@ -29,29 +29,28 @@ def read_expression(found: JavaObject) -> Expression:
     if kind == "LiteralValue":
         return _literal(found) or Call("UNKNOWN", ())
     if kind == "Cast":
-        return Call("CAST", (read_expression(found.expression()),), _type(found.dataType()))
+        return Call("CAST", (read_expression(bridge, found.expression()),), _type(found.dataType()))
     if kind == "Extract":
-        return Call(str(found.field()), (read_expression(found.source()),))
+        return Call(str(found.field()), (read_expression(bridge, found.source()),))
     if kind in ("AlwaysTrue", "AlwaysFalse"):
         return Literal(kind == "AlwaysTrue", pa.bool_())
     if not hasattr(found, "name"):
         return Call("UNKNOWN", ())
     name, children = str(found.name()), found.children()
     if name == "IN" and len(children) > _FEW:
-        return _in(found, children)
-    return Call(name, tuple(map(read_expression, children)))
+        return _in(bridge, found, children)
+    return Call(name, tuple(read_expression(bridge, child) for child in children))
 
 
-def _in(found: JavaObject, children: JavaObject) -> Expression:
+def _in(bridge: Bridge, found: JavaObject, children: JavaObject) -> Expression:
     """An IN list read in one call: thousands of values would otherwise be thousands of trips to the JVM."""
-    column, first = read_expression(children[0]), children[1]
+    column, first = read_expression(bridge, children[0]), children[1]
     type_ = _type(first.dataType()) if first.getClass().getSimpleName() == "LiteralValue" else None
-    if type_ is None or not isinstance(column, Column) or len(found.references()) != 1:
-        return Call("IN", tuple(map(read_expression, children)))
-    values = _values_of_text(text_of_all(children), len(children) - 1, type_)
-    if values is None:
-        return Call("IN", tuple(map(read_expression, children)))
-    return Call("IN", (column, *[Literal(value, type_) for value in values]))
+    if type_ is not None and isinstance(column, Column) and len(found.references()) == 1:
+        values = _values_of_text(bridge.text_of_all(children), len(children) - 1, type_)
+        if values is not None:
+            return Call("IN", (column, *[Literal(value, type_) for value in values]))
+    return Call("IN", (column, *[read_expression(bridge, child) for child in children[1:]]))
 
 
 def _values_of_text(text: str, count: int, type_: pa.DataType) -> list[Any] | None:
