@@ -15,7 +15,8 @@ from lakescan.errors import AmbiguousColumn, InvalidFilter, UnknownColumn
 from lakescan.predicate.bind import bind, resolve
 from lakescan.predicate.coercion import is_exact_number, is_number
 from lakescan.predicate.expression import Call, Expression
-from lakescan.predicate.tree import TRUE, And, Column, Comparison, Literal, Or, Predicate, StartsWith
+from lakescan.predicate.split import conjoin, disjoin
+from lakescan.predicate.tree import TRUE, Column, Comparison, Literal, Or, Predicate, StartsWith
 
 FARTHEST_OFFSET = timedelta(hours=18)
 UTC_ZONES = frozenset({"UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT", "+00:00", "UTC+00:00", "GMT+00:00"})
@@ -77,9 +78,9 @@ def _between_steps(op: str, on: Callable[[str, Literal], Predicate], first: Lite
         case ">=":
             return on(">=", first)
         case "=":
-            return And(on(">=", first), on("<", after))
+            return conjoin([on(">=", first), on("<", after)])
         case _:
-            return Or(on("<", first), on(">=", after))
+            return disjoin([on("<", first), on(">=", after)])
 
 
 def _prefix(op: str, column: Column, value: str, length: int, schema: pa.Schema) -> Predicate:

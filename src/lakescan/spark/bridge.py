@@ -67,8 +67,9 @@ class Bridge:
         return array
 
     def text_of_all(self, array: JavaObject) -> str:
-        """Java's text of an array, in one trip to the JVM."""
-        return str(self.jvm.java.util.Arrays.toString(array))
+        """An array's elements as text, a comma and a space between them, in one trip to the JVM."""
+        # Java's own Arrays.toString is not to be had: Py4J finds no method for an array of a subclass.
+        return str(self.jvm.scala.runtime.ScalaRunTime.stringOf(array)).removeprefix("Array(").removesuffix(")")
 
     def java_class(self, name: str) -> Any:
         return functools.reduce(getattr, name.split("."), self.jvm)

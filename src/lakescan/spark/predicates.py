@@ -17,7 +17,7 @@ from lakescan.schema import primitive_type
 from lakescan.spark.bridge import Bridge, JavaObject
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_QUOTED = re.compile(r"'((?:[^']|'')*)'(?:, |\]$)", re.DOTALL)
+_QUOTED = re.compile(r"'((?:[^']|'')*)'(?:, |$)", re.DOTALL)
 _FEW = 4
 
 
@@ -54,16 +54,16 @@ def _in(bridge: Bridge, found: JavaObject, children: JavaObject) -> Expression:
 
 
 def _values_of_text(text: str, count: int, type_: pa.DataType) -> list[Any] | None:
-    """The last `count` values of Java's text of an array, None where it cannot be read without doubt."""
+    """The last `count` values of an array as text, None where it cannot be read without doubt."""
     read = _READ_TEXT.get(type_) or (Decimal if pa.types.is_decimal(type_) else None)
     if pa.types.is_string(type_):
         quoted = _QUOTED.findall(text)
         # The first element is a column, whose name might hold quotes too; a NULL has none.
-        whole = sum(map(len, quoted)) + 4 * len(quoted)
-        if len(quoted) != count or not text.startswith("[") or text.find(", '") + 2 + whole - 1 != len(text):
+        whole = sum(map(len, quoted)) + len(quoted) * len("'', ") - len(", ")
+        if len(quoted) != count or text.find(", '") + len(", ") + whole != len(text):
             return None
         return [value.replace("''", "'") for value in quoted]
-    words = text[:-1].split(", ")[-count:]
+    words = text.split(", ")[-count:]
     if read is None or len(words) != count:
         return None
     try:

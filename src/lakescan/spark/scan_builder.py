@@ -17,9 +17,11 @@ from lakescan.schema import arrow_schema
 from lakescan.spark.aggregates import PushedAggregates
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.predicates import read_expression
-from lakescan.spark.pushed_filters import FilterRules
+from lakescan.spark.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.scan import SparkScan
 from lakescan.spark.sort_order import sort_columns
+
+_SCANS = ScansOfAPlan()
 
 
 class SparkScanBuilder(Proxy):
@@ -27,6 +29,7 @@ class SparkScanBuilder(Proxy):
 
     def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
         super().__init__(bridge)
+        _SCANS.made()
         self._wanted = ScanBuilder(snapshot).with_settings(settings)
         self._aggregates = PushedAggregates(json.loads(snapshot.spark_schema))
         self._pushed: list[JavaObject] = []
@@ -35,10 +38,10 @@ class SparkScanBuilder(Proxy):
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        left = []
+        left, alone = [], _SCANS.is_alone()
         for predicate in predicates:
             before = self._wanted
-            self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before)
+            self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before, alone)
             if self._wanted != before:
                 self._pushed.append(predicate)
             if not claimed:
