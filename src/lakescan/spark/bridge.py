@@ -159,17 +159,19 @@ class Bridge:
         return self.array("org.apache.spark.sql.connector.expressions.NamedReference", made)
 
     @property
-    def query(self) -> JavaObject | None:
-        """What stands for the query that is being analyzed by the calling thread, None where none is.
+    def query(self) -> JavaObject | str | None:
+        """What stands for the query for which the calling thread loads a table, None where that cannot be told.
 
-        A callback runs in the thread that called it, so Spark's thread-local state is that of the query; the cache
-        of relations is one object for one query, its views and subqueries included. Outside an analysis it is an
-        object that lives as long as the thread, so the stack has to say whether there is one.
+        A callback runs in the thread that called it, so Spark's thread-local state is that of the query. While a
+        query is analyzed, the cache of relations is one object for it, its views and subqueries included; at any
+        other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
+        Spark load the tables of a query once more before it runs; the query's number tells those loads.
         """
         stack = self.text_of_all(self.jvm.java.lang.Thread.currentThread().getStackTrace())
-        if "AnalysisContext$.withNewAnalysisContext" not in stack:
-            return None
-        return self.jvm.org.apache.spark.sql.catalyst.analysis.AnalysisContext.get().relationCache()
+        if "AnalysisContext$.withNewAnalysisContext" in stack:
+            return self.jvm.org.apache.spark.sql.catalyst.analysis.AnalysisContext.get().relationCache()
+        number = self._context.getLocalProperty("spark.sql.dataset.queryExecution.id")
+        return f"run {number}" if number and "V2TableRefreshUtil" in stack else None
 
     def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""

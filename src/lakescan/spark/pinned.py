@@ -1,7 +1,8 @@
 """One version of a table for one query, whichever names the query calls it by.
 
 The first time a query names a table decides the version; a commit that lands while the query is analyzed is not
-seen by it. Queries are told apart by an object of Spark's own, compared by identity; few are remembered.
+seen by it. Queries are told apart by an object of Spark's own, compared by identity, or by a number of Spark's;
+few are remembered.
 """
 
 from threading import Lock
@@ -21,7 +22,7 @@ class PinnedVersions:
         self._snapshots: dict[int, dict[str, Snapshot]] = {}
         self._next = 0
 
-    def newest(self, query: JavaObject | None, table: Table) -> Snapshot:
+    def newest(self, query: JavaObject | str | None, table: Table) -> Snapshot:
         """The version in which the query has met the table, else the newest there is."""
         if query is None:
             return table.snapshot()

@@ -60,6 +60,12 @@ class SparkScan(Proxy):
         names = [field.name for field in scan.output if has_bounds(field.type) and plain_field(schema, (field.name,))]
         return self.bridge.references(names)
 
+    def supportsIterativePushdown(self) -> bool:
+        return False
+
+    def pushedPredicates(self) -> JavaObject:
+        return self.bridge.no_predicates()
+
     def filter(self, predicates: JavaObject) -> None:
         read = (exact(read_expression(self.bridge, predicate), self.scan.schema) for predicate in predicates)
         self._found_at_run_time = [predicate for predicate in read if predicate is not None]
