@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -162,8 +163,8 @@ def same(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
 
 
 def _same_value(found: Any, wanted: Any) -> bool:
-    if isinstance(found, int) and isinstance(wanted, int):
-        return (found - wanted) % 2**64 == 0  # a sum of longs wraps; whether that is an error is Spark's decision
+    if isinstance(found, int) and isinstance(wanted, (int, Decimal)):
+        return (found - int(wanted)) % 2**64 == 0  # a sum of longs wraps; whether that is an error is Spark's decision
     if isinstance(found, float) and isinstance(wanted, float):
         both_nan = math.isnan(found) and math.isnan(wanted)
         return both_nan or found == wanted or math.isclose(found, wanted, rel_tol=1e-6)

@@ -71,7 +71,8 @@ class FileStatistics:
         if self.partition.type.get_field_index(column.path[0]) >= 0:
             return self._constant(column)
         fields = pa.schema(list(self.statistics.type.field("minValues").type))
-        if field_at(fields, column.path) is None:
+        field = field_at(fields, column.path)
+        if field is None or not has_bounds(field.type):
             return None
         return Bounds(
             minimum=member(self.statistics, "minValues", *column.path),
