@@ -62,7 +62,7 @@ def wheres(schema: pa.Schema) -> st.SearchStrategy[list[Predicate]]:
 
 
 @given(data=st.data(), table=tables(), random=RANDOM)
-@many(250)
+@many(120)
 def test_an_aggregate_is_that_of_the_rows(
     data: st.DataObject, table: RandomTable, random: Random, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -80,7 +80,7 @@ def test_an_aggregate_is_that_of_the_rows(
 
 
 @given(data=st.data(), table=tables(), random=RANDOM)
-@many(150)
+@many(100)
 def test_a_limit_gives_so_many_rows_of_the_table_and_an_offset_leaves_so_many_out(
     data: st.DataObject, table: RandomTable, random: Random, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_limit_gives_so_many_rows_of_the_table_and_an_offset_leaves_so_many_ou
 
 
 @given(data=st.data(), table=tables(), random=RANDOM)
-@many(250)
+@many(120)
 def test_the_first_rows_by_an_order_are_the_first_of_the_table(
     data: st.DataObject, table: RandomTable, random: Random, duck: duckdb.DuckDBPyConnection
 ) -> None:

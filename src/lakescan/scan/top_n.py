@@ -86,7 +86,7 @@ def _span(sort: SortColumn, bounds: Bounds | None, wide: npt.NDArray[np.bool_], 
             earliest = np.full(len(rows), _NAN_FIRST)
         else:
             # Only the row that has the minimum is surely not NaN, and surely there where no row is deleted.
-            beyond = np.where(wide | (last == _AFTER_ALL), rows, rows - 1)
+            beyond = np.where(wide | (last == _AFTER_ALL), rows, np.maximum(0, rows - 1))
     if sort.nulls_first:
         earliest = np.where(nulls == 0, earliest, _NULLS_FIRST)
         latest = np.where(all_null, _NULLS_FIRST, latest)
