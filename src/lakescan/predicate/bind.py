@@ -95,6 +95,10 @@ def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
 
 def _as_compared_together(literals: Sequence[Literal], kind: pa.DataType) -> tuple[Literal, ...]:
     """The values of an IN list: Spark compares the column with all of them in one common type."""
+    kinds = [value.type for value in literals if value.value is not None]
+    if pa.types.is_integer(kind) and any(map(is_text, kinds)) and any(map(pa.types.is_decimal, kinds)):
+        # Spark's type for such a list depends on its digits, and may cut '0.1' down to 0.
+        raise _Incomparable("text and decimals in one list have no exact common type with an integer column")
     plain = {value: _as_compared(value, kind) for value in literals if not is_text(value.type)}
     common = reduce(_wider, (value.type for value in plain.values()), kind)
     typed = [plain[value] if value in plain else _as_compared(value, common) for value in literals]

@@ -6,7 +6,6 @@ names the part which cannot be used. Nothing is approximated, and names are left
 
 import re
 from decimal import Decimal
-from itertools import pairwise
 from math import isinf
 from typing import Any, NoReturn, cast
 
@@ -19,6 +18,7 @@ from lakescan.errors import InvalidFilter
 from lakescan.predicate.coercion import is_number, is_text
 from lakescan.predicate.literals import MOST_DIGITS, NULL, literal
 from lakescan.predicate.split import combine
+from lakescan.predicate.sql_text import as_sqlglot_reads_it
 from lakescan.predicate.text import value_of_text
 from lakescan.predicate.tree import (
     FALSE,
@@ -72,7 +72,7 @@ def parse(text: str) -> Predicate:
     """The predicate that a Spark SQL condition means; InvalidFilter when it cannot be expressed exactly."""
     try:
         # In brackets the text can be nothing but one expression: no clause or second statement can follow it.
-        statement = sqlglot.parse_one(f"SELECT (\n{_as_sqlglot_reads_it(text)}\n)", dialect="spark")
+        statement = sqlglot.parse_one(f"SELECT (\n{_readable(text)}\n)", dialect="spark")
         whole = statement.args["expressions"][0]
         if not isinstance(whole, exp.Paren):
             raise _Unusable("it must be one condition")
@@ -254,16 +254,11 @@ def _refuse(node: exp.Expression, why: str) -> NoReturn:
     raise _Unusable(f"{written} {why}")
 
 
-def _as_sqlglot_reads_it(text: str) -> str:
-    """The text with 'it''s' written as 'it\\'s': sqlglot takes the former for two strings, Spark 4 for one."""
-    tokens = sqlglot.tokenize(text, dialect="spark")
-    if any(token.token_type == sqlglot.TokenType.HEX_STRING and text[token.start] == "0" for token in tokens):
-        raise _Unusable("0x.. is not a constant in Spark SQL; write X'..'")
-    for left, right in reversed(list(pairwise(tokens))):
-        strings = left.token_type == right.token_type == sqlglot.TokenType.STRING
-        if strings and right.start == left.end + 1 and text[left.end] == text[right.start]:
-            text = f"{text[: left.end]}\\{text[right.start :]}"
-    return text
+def _readable(text: str) -> str:
+    try:
+        return as_sqlglot_reads_it(text)
+    except ValueError as refused:
+        raise _Unusable(str(refused)) from None
 
 
 def _first_line(error: SqlglotError) -> str:

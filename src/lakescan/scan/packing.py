@@ -22,7 +22,9 @@ def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[
         return []
     sizes = files["size"].to_numpy()
     total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
-    target = max(OPEN_BYTES, target if target == WHOLE else min(target, -(-total // max(1, parallelism))))
+    # As many tasks as fill whole rounds of the workers: three tasks for two workers take as long as four smaller ones.
+    rounds = -(-total // (target * max(1, parallelism)))
+    target = max(OPEN_BYTES, min(target, -(-total // (rounds * max(1, parallelism)))))
     counts = np.maximum(1, -(-sizes // target))
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

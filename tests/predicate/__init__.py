@@ -1,0 +1,1 @@
+"""Tests of `lakescan.predicate`; a package, so that its modules can share `strategies`."""
