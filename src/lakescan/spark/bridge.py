@@ -148,7 +148,9 @@ class Bridge:
         none = self.jvm.scala.Option.empty()
         relations = self.jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
         given = self.jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(self.java_map(options))
-        plan = relations.create(table, none, none, given)
+        # Spark 4.1 added the time travel that a name may ask for.
+        travel = [] if self.spark.version.startswith("4.0") else [none]
+        plan = relations.create(table, none, none, given, *travel)
         session = self.spark._jsparkSession
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), self.spark)
 
