@@ -7,6 +7,7 @@ deletion vector. Each name says how many of the files are opened with the pushdo
 import shutil
 import sys
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,7 +50,7 @@ def build(path: Path) -> None:
         rows = pa.table(
             {
                 "id": pa.array(ids, pa.int64()),
-                "amount": pa.array([i % 1000 for i in ids], pa.int64()).cast(pa.decimal128(9, 2), safe=False),
+                "amount": pa.array([Decimal(i % 1000) / 4 for i in ids], pa.decimal128(9, 2)),
                 "name": [f"name-{i}" for i in ids],
             }
         )
