@@ -21,6 +21,7 @@ from lakescan.columns import empty_structs, member
 from lakescan.delta.actions import DELETION_VECTOR, StatisticsRequest, adds_schema, keys
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
+from lakescan.delta.writers import Writers
 from lakescan.errors import CorruptLog, MissingCommit
 from lakescan.storage import Storage
 
@@ -72,15 +73,18 @@ class CommitActions:
     adds: pa.Table
     touched: pa.ChunkedArray
     _stats: pa.ChunkedArray
+    _writers: Writers
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        return parse_statistics(self._stats.take(rows), wanted)
+        found = parse_statistics(self._stats.take(rows), wanted)
+        return self._writers.mark(found, rows, wanted)
 
 
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    table = pa.concat_tables([_parse(text, schema) for text in texts] or [schema.empty_table()])
+    parsed = [_parse(text, schema) for text in texts]
+    table = pa.concat_tables(parsed or [schema.empty_table()])
     add, remove = table["add"], table["remove"]
     added = pc.is_valid(member(add, "path"))
     path = pc.coalesce(member(add, "path"), member(remove, "path"))
@@ -103,7 +107,8 @@ def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) ->
         ],
         schema=names,
     )
-    return CommitActions(adds, key, member(add, "stats"))
+    writers = Writers(tuple(texts), np.cumsum([part.num_rows for part in parsed]), member(add, "deletionVector"))
+    return CommitActions(adds, key, member(add, "stats"), writers)
 
 
 def _json_schema(partition_names: Sequence[str]) -> pa.Schema:

@@ -67,6 +67,10 @@ class DeltaSnapshot:
         return tuple(field.name for field in self._partition_fields)
 
     @property
+    def generated_columns(self) -> Mapping[str, str]:
+        return self._replay.metadata.generated_columns
+
+    @property
     def properties(self) -> Mapping[str, str]:
         return self._replay.metadata.properties
 

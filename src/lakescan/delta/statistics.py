@@ -52,6 +52,7 @@ def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.Str
         minimum if minimum is not None else pa.nulls(len(found), target.field("minValues").type),
         maximum if maximum is not None else pa.nulls(len(found), target.field("maxValues").type),
         nulls if nulls is not None else pa.nulls(len(found), target.field("nullCount").type),
+        pa.nulls(len(found), pa.bool_()),
     ]
     return pa.StructArray.from_arrays(columns, fields=list(target))
 

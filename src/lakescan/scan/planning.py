@@ -14,10 +14,14 @@ import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
+from lakescan.scan.generated_columns import derived_filter
 from lakescan.scan.report import Step
+from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds
 from lakescan.schema import field_at
+
+ALL = Settings()
 
 
 @dataclass(frozen=True)
@@ -36,16 +40,20 @@ class PlannedFiles:
         return PlannedFiles(files, (*self.steps, _step(name, files)), self.planning_ms + spent, skip_rows)
 
 
-def plan_files(snapshot: Snapshot, predicate: Predicate) -> PlannedFiles:
+def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL) -> PlannedFiles:
     """The files that may hold a row for which `predicate` is true."""
     began = time.perf_counter()
     files = snapshot.files()
     steps = [_step("table", files)]
     by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
     if by_partition != TRUE:
-        files = _matching_partitions(files, by_partition)
+        files = matching_partitions(files, by_partition)
         steps.append(_step("partitions", files))
-    if by_data != TRUE and files.num_rows:
+    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
+    if derived != TRUE:
+        files = matching_partitions(files, derived, unknown=True)
+        steps.append(_step("generated columns", files))
+    if by_data != TRUE and files.num_rows and settings.skipping:
         files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
         steps.append(_step("statistics", files))
     deleted = _with_every_row_deleted(snapshot, files)
@@ -70,10 +78,20 @@ def _step(name: str, files: pa.Table) -> Step:
     return Step(name, files.num_rows, pc.sum(files["size"]).as_py() or 0)
 
 
-def _matching_partitions(files: pa.Table, predicate: Predicate) -> pa.Table:
+def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
+    """What a filter on data columns says of the partition columns that are generated from them."""
+    generated = snapshot.generated_columns
+    if by_data == TRUE or not generated:
+        return TRUE
+    return derived_filter(by_data, generated, snapshot.partition_columns, snapshot.schema)
+
+
+def matching_partitions(files: pa.Table, predicate: Predicate, unknown: bool = False) -> pa.Table:
+    """The files whose partition values make the predicate TRUE or, where that is wanted, NULL."""
     partition = files["partition"].combine_chunks()
     values = pa.Table.from_batches([pa.RecordBatch.from_struct_array(partition)])
-    return files.filter(evaluate(predicate, values), null_selection_behavior="drop")
+    matched = evaluate(predicate, values)
+    return files.filter(pc.fill_null(matched, unknown))
 
 
 def statistics_for(snapshot: Snapshot, files: pa.Table, columns: Iterable[Column]) -> FileStatistics:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, split_by_columns
+from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.plan import ReadPlan, ReadTask
 from lakescan.reader.read import read_task
 from lakescan.reader.top_rows import TopRows
@@ -25,9 +25,10 @@ from lakescan.scan.limit import after_offset, enough_for
 from lakescan.scan.packing import WHOLE, pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
 from lakescan.scan.report import ScanReport
+from lakescan.scan.runtime_filter import narrowed
 from lakescan.scan.settings import Settings
 from lakescan.scan.top_n import keep_top_n
-from lakescan.schema import field_at, twin_of
+from lakescan.schema import field_at, leaf_paths, prune, twin_of
 
 if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot
@@ -102,7 +103,7 @@ class Scan:
             source=twin_of(schema, self.snapshot.schema, self.snapshot.source_schema),
             partition_columns=frozenset(self.snapshot.partition_columns),
             filter=residual,
-            skip=split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1],
+            skip=self._skipped_row_groups(residual),
             limit=self.row_limit,
             top=self.top,
         )
@@ -151,7 +152,7 @@ class Scan:
     @cached_property
     def _planned(self) -> PlannedFiles:
         predicate = conjoin([self.predicate, self.hint])
-        planned = plan_files(self.snapshot, predicate)
+        planned = plan_files(self.snapshot, predicate, self.settings)
         if self.row_offset:
             return after_offset(planned, self.snapshot, self.row_offset)
         if self.top is not None:
@@ -160,12 +161,33 @@ class Scan:
             return enough_for(planned, self.snapshot, predicate, self.row_limit)
         return planned
 
+    @property
+    def takes_runtime_filters(self) -> bool:
+        """Whether files may still be dropped: not where their number was chosen to give so many rows."""
+        counted = self.row_limit is not None or self.row_offset or self.top is not None
+        return self.settings.runtime_filters and not counted
+
+    def at_run_time(self, predicate: Predicate | str) -> "Scan":
+        """The same scan without the files that, by values found at run time, have no row that is wanted."""
+        bound = bind(parse(predicate) if isinstance(predicate, str) else predicate, self.snapshot.schema)
+        scan = replace(self, hint=conjoin([self.hint, bound]))
+        # Fixed here, from this scan's own plan: what was planned once is not planned again.
+        vars(scan)["_planned"] = narrowed(self.planned, self.snapshot, bound, self.settings.skipping)
+        return scan
+
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
-        """The output and what the filter needs besides: further columns, and structs whole where a field is missing."""
-        lacking = {column.path[0] for column in columns_of(residual) if field_at(self.output, column.path) is None}
+        """The output and what the filter needs besides: further columns, and further fields of structs."""
+        lacking = {column.path for column in columns_of(residual) if field_at(self.output, column.path) is None}
         table = self.snapshot.schema
-        given = [table.field(field.name) if field.name in lacking else field for field in self.output]
-        return pa.schema(given + [table.field(name) for name in sorted(lacking - set(self.output.names))])
+        wider, _ = prune(table, table, lacking | leaf_paths(self.output))
+        names = {path[0] for path in lacking}
+        given = [wider.field(field.name) if field.name in names else field for field in self.output]
+        return pa.schema(given + [wider.field(name) for name in sorted(names - set(self.output.names))])
+
+    def _skipped_row_groups(self, residual: Predicate) -> Predicate:
+        if not self.settings.row_groups:
+            return TRUE
+        return split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1]
 
     @cached_property
     def _live_rows(self) -> pa.Array:

@@ -46,6 +46,10 @@ class Snapshot(Protocol):
     def partition_columns(self) -> tuple[str, ...]: ...
 
     @property
+    def generated_columns(self) -> Mapping[str, str]:
+        """Columns that are made of others, each with its Spark SQL expression."""
+
+    @property
     def properties(self) -> Mapping[str, str]: ...
 
     @property

@@ -50,6 +50,7 @@ class Bridge:
         self._context: Any = spark.sparkContext
         self.jvm: Any = self._context._jvm
         self._gateway: Any = self._context._gateway
+        self.gateway = self._gateway
         ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
         # Without this, Java sees every error raised in a callback as Py4J's own, with the text of a stack.
         gateway: Any = self._gateway
@@ -64,6 +65,11 @@ class Bridge:
         for at, item in enumerate(found):
             array[at] = item
         return array
+
+    def text_of_all(self, array: JavaObject) -> str:
+        """An array's elements as text, a comma and a space between them, in one trip to the JVM."""
+        # Java's own Arrays.toString is not to be had: Py4J finds no method for an array of a subclass.
+        return str(self.jvm.scala.runtime.ScalaRunTime.stringOf(array)).removeprefix("Array(").removesuffix(")")
 
     def java_class(self, name: str) -> Any:
         return functools.reduce(getattr, name.split("."), self.jvm)
@@ -142,6 +148,30 @@ class Bridge:
         expressions = self.jvm.org.apache.spark.sql.connector.expressions
         made = [expressions.LogicalExpressions.identity(expressions.FieldReference.column(name)) for name in names]
         return self.array("org.apache.spark.sql.connector.expressions.Transform", made)
+
+    def identity_map(self) -> JavaObject:
+        """A Java map whose keys are told apart by identity, which Py4J's references do not show."""
+        return self.jvm.java.util.IdentityHashMap()
+
+    def references(self, names: Iterable[str]) -> JavaObject:
+        expressions = self.jvm.org.apache.spark.sql.connector.expressions
+        made = [expressions.FieldReference.column(name) for name in names]
+        return self.array("org.apache.spark.sql.connector.expressions.NamedReference", made)
+
+    @property
+    def query(self) -> JavaObject | str | None:
+        """What stands for the query for which the calling thread loads a table, None where that cannot be told.
+
+        A callback runs in the thread that called it, so Spark's thread-local state is that of the query. While a
+        query is analyzed, the cache of relations is one object for it, its views and subqueries included; at any
+        other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
+        Spark load the tables of a query once more before it runs; the query's number tells those loads.
+        """
+        stack = self.text_of_all(self.jvm.java.lang.Thread.currentThread().getStackTrace())
+        if "AnalysisContext$.withNewAnalysisContext" in stack:
+            return self.jvm.org.apache.spark.sql.catalyst.analysis.AnalysisContext.get().relationCache()
+        number = self._context.getLocalProperty("spark.sql.dataset.queryExecution.id")
+        return f"run {number}" if number and "V2TableRefreshUtil" in stack else None
 
     def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""

@@ -22,4 +22,9 @@ class Report:
 
 def report_of(df: DataFrame) -> Report:
     scans = Bridge(df.sparkSession).scans_of(df)
-    return Report(tuple(scan.scan.report() for scan in scans if isinstance(scan, (SparkScan, MetadataScan))))
+    planned = (
+        scan.last_run if isinstance(scan, SparkScan) else scan.scan
+        for scan in scans
+        if isinstance(scan, (SparkScan, MetadataScan))
+    )
+    return Report(tuple(scan.report() for scan in planned))

@@ -1,8 +1,8 @@
 """What Catalyst pushes down, handed to the planner.
 
-Filters on partition columns are claimed: the planner evaluates them exactly. Every other filter that translates
-skips files and row groups, and is also left to Spark. Columns are pruned, nested fields included. Limits, orders
-and aggregates come only where Spark has no filter left to evaluate.
+Filters are claimed where they are evaluated exactly, and skip files and row groups even where Spark must evaluate
+them again (see `pushed_filters`). Columns are pruned, nested fields included. Limits, orders and aggregates come
+only where Spark has no filter left to evaluate.
 """
 
 import json
@@ -10,16 +10,18 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from lakescan.predicate import columns_of
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.schema import arrow_schema
 from lakescan.spark.aggregates import PushedAggregates
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
-from lakescan.spark.predicates import translate
+from lakescan.spark.predicates import read_expression
+from lakescan.spark.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.scan import SparkScan
 from lakescan.spark.sort_order import sort_columns
+
+_SCANS = ScansOfAPlan()
 
 
 class SparkScanBuilder(Proxy):
@@ -27,24 +29,22 @@ class SparkScanBuilder(Proxy):
 
     def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
         super().__init__(bridge)
+        _SCANS.made()
         self._wanted = ScanBuilder(snapshot).with_settings(settings)
         self._aggregates = PushedAggregates(json.loads(snapshot.spark_schema))
         self._pushed: list[JavaObject] = []
+        self._rules = FilterRules(json.loads(snapshot.spark_schema), bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(snapshot.spark_schema)
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        snapshot, left = self._wanted.snapshot, []
+        left, alone = [], _SCANS.is_alone()
         for predicate in predicates:
-            translated = translate(predicate, snapshot.schema)
-            if translated is None:
-                left.append(predicate)
-                continue
-            self._pushed.append(predicate)
-            if all(column.path[0] in snapshot.partition_columns for column in columns_of(translated)):
-                self._wanted = self._wanted.filter(translated)
-            else:
-                self._wanted = self._wanted.skip_unless(translated)
+            before = self._wanted
+            self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before, alone)
+            if self._wanted != before:
+                self._pushed.append(predicate)
+            if not claimed:
                 left.append(predicate)
         return self.bridge.predicates(left)
 
@@ -55,6 +55,8 @@ class SparkScanBuilder(Proxy):
         return False
 
     def pruneColumns(self, schema: JavaObject) -> None:
+        if not self._wanted.settings.columns:
+            return
         self._spark_schema = json.loads(schema.json())
         self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
 

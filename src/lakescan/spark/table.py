@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,10 +17,12 @@ from lakescan.formats import open_table
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.pinned import PinnedVersions
 from lakescan.spark.scan_builder import SparkScanBuilder
 from lakescan.storage import Storage
 
 _TABLES_KEPT = 32
+_PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
 
 
 class SparkTable(Proxy):
@@ -82,7 +85,17 @@ def load_snapshot(
     timestamp: str | datetime | None = None,
 ) -> Snapshot:
     """The table's version; tables are kept between queries, so that an unchanged log is not read again."""
-    return _kept(Storage.at(path).location, bridge.time_zone).snapshot(version, timestamp)
+    table = _kept(Storage.at(path).location, bridge.time_zone)
+    if version is None and timestamp is None:
+        return _pinned(bridge).newest(bridge.query, table)
+    return table.snapshot(version, timestamp)
+
+
+def _pinned(bridge: Bridge) -> PinnedVersions:
+    """The one memory of a JVM's queries, whichever catalog asks."""
+    if bridge.gateway not in _PINNED:
+        _PINNED[bridge.gateway] = PinnedVersions(bridge.identity_map())
+    return _PINNED[bridge.gateway]
 
 
 def read_table(

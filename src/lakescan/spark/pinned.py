@@ -1,0 +1,44 @@
+"""One version of a table for one query, whichever names the query calls it by.
+
+The first time a query names a table decides the version; a commit that lands while the query is analyzed is not
+seen by it. Queries are told apart by an object of Spark's own, compared by identity, or by a number of Spark's;
+few are remembered.
+"""
+
+from threading import Lock
+
+from lakescan.scan.snapshot import Snapshot, Table
+from lakescan.spark.bridge import JavaObject
+
+_QUERIES_KEPT = 16
+
+
+class PinnedVersions:
+    """The newest versions that the latest queries of a JVM have met; `numbers` is a Java map by identity."""
+
+    def __init__(self, numbers: JavaObject) -> None:
+        self._lock = Lock()
+        self._numbers = numbers
+        self._snapshots: dict[int, dict[str, Snapshot]] = {}
+        self._next = 0
+
+    def newest(self, query: JavaObject | str | None, table: Table) -> Snapshot:
+        """The version in which the query has met the table, else the newest there is."""
+        if query is None:
+            return table.snapshot()
+        with self._lock:
+            number = self._numbers.get(query)
+            if number is None:
+                number = self._remember(query)
+            met = self._snapshots[number]
+            found = met.get(table.location)
+        return found or met.setdefault(table.location, table.snapshot())
+
+    def _remember(self, query: JavaObject) -> int:
+        if len(self._snapshots) >= _QUERIES_KEPT:
+            self._numbers.clear()
+            self._snapshots.clear()
+        self._next += 1
+        self._numbers.put(query, self._next)
+        self._snapshots[self._next] = {}
+        return self._next

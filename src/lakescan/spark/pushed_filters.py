@@ -1,0 +1,58 @@
+"""Which of the filters that Spark pushes are claimed, and what the others are good for.
+
+A filter is claimed, and Spark never sees it again, where the planner or the reader gives exactly Spark's answer:
+comparisons of a column with a literal of its own type or with a column of its own type, IN, IS NULL, prefixes,
+and every AND, OR, NOT and IS NULL over these; for all types but nested ones, NaN and -0.0 included. Functions,
+casts, collated strings and padded CHAR columns stay with Spark. What a filter that stays implies still skips.
+
+Where a plan has several scans of ours, filters on data columns are evaluated by the reader and left to Spark as
+well: Spark sends a join's values to the other side at run time only where it sees a filter on this one. It finds
+few rows left to look at.
+"""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from lakescan.predicate import TRUE, Expression, Predicate, columns_of, exact, implied
+from lakescan.scan.builder import ScanBuilder
+from lakescan.spark.columns import plain_field
+
+
+class ScansOfAPlan(threading.local):
+    """How many scans the plan has that this thread is optimizing: Spark makes all builders before it pushes."""
+
+    def __init__(self) -> None:
+        self._made, self._pushing = 0, False
+
+    def made(self) -> None:
+        self._made, self._pushing = 1 if self._pushing else self._made + 1, False
+
+    def is_alone(self) -> bool:
+        self._pushing = True
+        return self._made <= 1
+
+
+@dataclass(frozen=True)
+class FilterRules:
+    """What decides it for one scan: the table's schema as Spark sees it, and the session's time zone."""
+
+    spark_schema: dict[str, Any]
+    zone: str
+
+    def take(self, expression: Expression, wanted: ScanBuilder, alone: bool = True) -> tuple[ScanBuilder, bool]:
+        """The scan with as much of the filter as it can have, and whether Spark need not know of it any more."""
+        schema = wanted.snapshot.schema
+        whole = exact(expression, schema)
+        if whole is None:
+            return wanted.skip_unless(self._plain(implied(expression, schema, self.zone))), False
+        if self._plain(whole) != whole:
+            return wanted, False
+        by_partition = all(column.path[0] in wanted.snapshot.partition_columns for column in columns_of(whole))
+        if by_partition or wanted.settings.filters:
+            return wanted.filter(whole), by_partition or alone or not wanted.settings.runtime_filters
+        return wanted.skip_unless(whole), False
+
+    def _plain(self, predicate: Predicate) -> Predicate:
+        plain = all(plain_field(self.spark_schema, column.path) for column in columns_of(predicate))
+        return predicate if plain else TRUE
