@@ -68,10 +68,14 @@ def test_only_rows_that_surely_pass_the_filter_count(tmp_path: Path) -> None:
 
 
 def test_a_nan_may_hide_above_a_floats_maximum(tmp_path: Path) -> None:
-    values = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    values = [[1.0, 1.5, 2.0], [3.0, 3.5, 4.0], [5.0, 5.5, 6.0]]
     assert kept(tmp_path, values, 1, DESC, type_=pa.float64()) == [0, 1, 2]
     assert kept(tmp_path / "asc", values, 1, ASC, type_=pa.float64()) == [0]
     assert kept(tmp_path / "two", values, 2, ASC, type_=pa.float64()) == [0, 1]
+
+
+def test_a_file_whose_values_are_both_its_bounds_hides_no_nan(tmp_path: Path) -> None:
+    assert kept(tmp_path, [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], 1, DESC, type_=pa.float64()) == [2]
 
 
 def test_a_filter_that_no_row_surely_passes_leaves_no_float_to_count_on(tmp_path: Path) -> None:
