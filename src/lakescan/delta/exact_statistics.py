@@ -6,8 +6,9 @@ which one wrote a file, so the rule for a type is the one that holds for all of 
 - integers, dates and booleans are written as they are;
 - decimals pass through a double in some writers (delta-rs), which keeps 15 digits;
 - timestamps are cut to the millisecond by most, so only one that has a finer part is known not to be cut;
-- floats: a zero may have lost its sign (Parquet writes -0.0 as a minimum and 0.0 as a maximum), and a NaN, which
-  Spark sorts above everything, may be left out: a number is an exact minimum, never an exact maximum;
+- floats: a zero may have lost its sign (Parquet writes -0.0 as a minimum and 0.0 as a maximum), and a NaN may be left
+  out of both bounds: a maximum that is a number is the greatest of the numbers, and whether there is a NaN, which
+  Spark sorts above them, is for whoever uses it to ask;
 - text is cut to a prefix whose length is the writer's choice.
 """
 
@@ -24,7 +25,7 @@ def exact_minimum(values: pa.Array) -> pa.Array:
 
 
 def exact_maximum(values: pa.Array) -> pa.Array:
-    return _only(values, pc.is_nan(values)) if pa.types.is_floating(values.type) else _exact(values)
+    return _only(values, pc.not_equal(values, 0.0)) if pa.types.is_floating(values.type) else _exact(values)
 
 
 def _exact(values: pa.Array) -> pa.Array:

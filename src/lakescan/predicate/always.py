@@ -7,23 +7,10 @@ TRUE: no row may make it FALSE, and none NULL. Where anything is unknown it is F
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakescan.predicate.nulls import is_null
 from lakescan.predicate.skipping import Statistics, may_match
 from lakescan.predicate.split import negate
-from lakescan.predicate.tree import (
-    FALSE,
-    TRUE,
-    And,
-    Column,
-    Comparison,
-    Constant,
-    In,
-    IsNull,
-    Literal,
-    Not,
-    Or,
-    Predicate,
-    StartsWith,
-)
+from lakescan.predicate.tree import And, Not, Or, Predicate
 
 
 def always_true(predicate: Predicate, statistics: Statistics) -> pa.BooleanArray:
@@ -41,7 +28,7 @@ def _not_true(predicate: Predicate) -> Predicate:
         case Not(child):
             return _not_false(child)
         case _:
-            return Or(negate(predicate), _null(predicate))
+            return Or(negate(predicate), is_null(predicate))
 
 
 def _not_false(predicate: Predicate) -> Predicate:
@@ -54,25 +41,4 @@ def _not_false(predicate: Predicate) -> Predicate:
         case Not(child):
             return _not_true(child)
         case _:
-            return Or(predicate, _null(predicate))
-
-
-def _null(leaf: Predicate) -> Predicate:
-    """TRUE wherever the leaf is NULL; of a leaf that is not known here, everywhere."""
-    match leaf:
-        case Constant(value):
-            return TRUE if value is None else FALSE
-        case IsNull() | Comparison("<=>", _, _):
-            return FALSE
-        case Comparison(_, Column() as left, Column() as right):
-            return Or(IsNull(left), IsNull(right))
-        case Comparison(_, Column() as left, Literal(value, _)):
-            return TRUE if value is None else IsNull(left)
-        case In(Column() as column, values):
-            if any(value.value is None for value in values):
-                return TRUE
-            return IsNull(column) if values else FALSE
-        case StartsWith(Column() as column, _):
-            return IsNull(column)
-        case _:
-            return TRUE
+            return Or(predicate, is_null(predicate))

@@ -111,6 +111,8 @@ class _Known:
             return _Partial(pa.nulls(self.files.num_rows, self._type(column)), _no(self.files))
         exact = member(self._exact, "minValues" if function == "min" else "maxValues", *column.path)
         usable = pc.and_(self.passing, pc.and_(exact.is_valid(), pc.invert(self._wide)))
+        if function == "max" and pa.types.is_floating(exact.type):
+            usable = pc.and_(usable, pc.or_(_has_no_nan(bounds), pc.fill_null(pc.is_nan(exact), False)))
         values = pc.if_else(usable, exact, pa.scalar(None, exact.type))
         beaten = self._beaten(bounds, values, function)
         return _Partial(values, reduce(pc.or_, [usable, self._is_all_null(bounds), beaten]))
@@ -120,21 +122,21 @@ class _Known:
 
         Equal to an exact value of another file is enough; a mere limit must be passed.
         """
-        is_float = pa.types.is_floating(exact.type)
-        if is_float and function == "max":
-            return _no(self.files)
         least = function == "min"
         near, far = (bounds.minimum, bounds.maximum) if least else (bounds.maximum, bounds.minimum)
-        # Every live value is at `far` or nearer, so the file's extreme is. Of floats NaN, which is not, may be all.
+        # Every live value is at `far` or nearer, so the file's extreme is.
         surely = pc.and_(self.passing, pc.and_(self._has_no_null(bounds), pc.greater(self.live, 0)))
+        if pa.types.is_floating(near.type):
+            # NaN is greater than any bound.
+            surely = pc.and_(surely, _has_no_nan(bounds))
+            near = near if least else pc.if_else(_has_no_nan(bounds), near, pa.scalar(None, near.type))
         reached = pc.if_else(surely, far, pa.scalar(None, far.type))
         codes, firsts = group_codes([pa.chunked_array([key]) for key in self.keys], self.files.num_rows)
         best = extremes(exact, codes, len(firsts), function).take(pa.array(codes))
-        behind = pc.fill_null((pc.greater_equal if least else pc.less_equal)(near, best), False)
-        if not is_float:
-            limit = extremes(reached, codes, len(firsts), function).take(pa.array(codes))
-            behind = pc.or_(behind, pc.fill_null((pc.greater if least else pc.less)(near, limit), False))
-        return behind
+        limit = extremes(reached, codes, len(firsts), function).take(pa.array(codes))
+        behind = (pc.greater_equal if least else pc.less_equal)(near, best)
+        beyond = (pc.greater if least else pc.less)(near, limit)
+        return pc.or_(pc.fill_null(behind, False), pc.fill_null(beyond, False))
 
     def _has_no_null(self, bounds: Bounds) -> pa.Array:
         return pc.fill_null(pc.equal(bounds.null_count, 0), False)
@@ -171,6 +173,11 @@ class _Known:
     def _data_columns(self) -> Iterable[Column]:
         columns = [found.column for found in self.how.aggregates if found.column is not None]
         return [column for column in columns if not self._is_partition(column) and has_bounds(self._type(column))]
+
+
+def _has_no_nan(bounds: Bounds) -> pa.Array:
+    unknown = pa.array(np.zeros(len(bounds.maximum), np.bool_))
+    return unknown if bounds.nan_free is None else pc.fill_null(bounds.nan_free, False)
 
 
 def _no(files: pa.Table) -> pa.Array:

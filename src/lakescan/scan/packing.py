@@ -24,8 +24,7 @@ def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[
     total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
     # As many tasks as fill whole rounds of the workers: three tasks for two workers take as long as four smaller ones.
     rounds = -(-total // (target * max(1, parallelism)))
-    even = -(-total // (rounds * max(1, parallelism)))
-    target = max(OPEN_BYTES, target if target == WHOLE else min(target, even))
+    target = max(OPEN_BYTES, min(target, -(-total // (rounds * max(1, parallelism)))))
     counts = np.maximum(1, -(-sizes // target))
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

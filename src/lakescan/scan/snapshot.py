@@ -69,7 +69,7 @@ class Snapshot(Protocol):
         """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
 
     def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
-        """The same, but a bound is null unless it is the very least or greatest value the file was written with."""
+        """The same, but a bound is null unless it is the least or greatest value (NaN apart) of the rows written."""
 
     def scan(self) -> "ScanBuilder": ...
 

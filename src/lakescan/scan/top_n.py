@@ -2,7 +2,7 @@
 
 A file goes only where n rows of other files surely sort before, or equal to, every row it can have. Bounds need
 not be attained and deletion vectors leave them wide: a bound is used only as what no row lies beyond. A NaN may
-hide in any float column, above its maximum.
+hide above a float column's maximum unless the statistics say that there is none.
 """
 
 import time
@@ -82,11 +82,13 @@ def _span(sort: SortColumn, bounds: Bounds | None, wide: npt.NDArray[np.bool_], 
     nulls, all_null = _nulls(bounds, wide)
     beyond = np.zeros(len(rows), np.int64)
     if pa.types.is_floating(bounds.minimum.type):
+        unsure = np.ones(len(rows), np.bool_) if bounds.nan_free is None else _is_not_true(bounds.nan_free)
         if sort.descending:
-            earliest = np.full(len(rows), _NAN_FIRST)
+            earliest = np.where(unsure, _NAN_FIRST, earliest)
         else:
             # Only the row that has the minimum is surely not NaN, and surely there where no row is deleted.
-            beyond = np.where(wide | (last == _AFTER_ALL), rows, rows - 1)
+            lost = np.where(wide | (last == _AFTER_ALL), rows, np.maximum(0, rows - 1))
+            beyond = np.where(unsure, lost, 0)
     if sort.nulls_first:
         earliest = np.where(nulls == 0, earliest, _NULLS_FIRST)
         latest = np.where(all_null, _NULLS_FIRST, latest)
@@ -95,6 +97,11 @@ def _span(sort: SortColumn, bounds: Bounds | None, wide: npt.NDArray[np.bool_], 
         latest = np.where(all_null, _NULLS_LAST, latest)
         beyond = np.where(all_null, 0, beyond + np.minimum(nulls, rows))
     return _Span(earliest, latest, beyond)
+
+
+def _is_not_true(flags: pa.Array) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = pc.invert(pc.fill_null(flags, False)).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _nulls(bounds: Bounds, wide: npt.NDArray[np.bool_]) -> tuple[Ranks, npt.NDArray[np.bool_]]:

@@ -7,7 +7,6 @@ Spark's own errors. The other functions make or take apart the Java objects that
 
 import functools
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -34,6 +33,7 @@ JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returne
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
 _METRIC = "org.apache.spark.sql.connector.metric."
+_PYSPARK_DEFAULT = "python3"
 _PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
 
 
@@ -178,7 +178,9 @@ class Bridge:
         none = self.jvm.scala.Option.empty()
         relations = self.jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
         given = self.jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(self.java_map(options))
-        plan = relations.create(table, none, none, given)
+        # Spark 4.1 added the time travel that a name may ask for.
+        travel = [] if self.spark.version.startswith("4.0") else [none]
+        plan = relations.create(table, none, none, given, *travel)
         session = self.spark._jsparkSession
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), self.spark)
 
@@ -286,10 +288,9 @@ class Bridge:
     @property
     def _worker_interpreter(self) -> str:
         """What the user has set; else, where workers are on this machine, the interpreter that runs the driver."""
-        chosen = self._context.getConf().get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
-        if not chosen and self._context.master.startswith("local"):
-            return sys.executable
-        return str(self._context.pythonExec)
+        chosen = str(self._context.pythonExec)
+        on_this_machine = self._context.master.startswith("local")
+        return sys.executable if chosen == _PYSPARK_DEFAULT and on_this_machine else chosen
 
     # Errors
 

@@ -1,0 +1,64 @@
+"""`lakescan.session()` and real separate executors, each in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ON_A_CLUSTER = """
+import json, sys
+import lakescan
+spark = lakescan.session(master="local-cluster[2,1,1024]", spark_sql_shuffle_partitions=2)
+path = sys.argv[1]
+frame = lakescan.read(spark, path)
+rows = sorted(tuple(row) for row in frame.select("part", "col1", "col2").collect())
+sums = spark.sql(f"SELECT part, count(*) AS n FROM delta.`{path}` WHERE col1 > 10 GROUP BY part").collect()
+hosts = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+print("ANSWER" + json.dumps([rows, [tuple(row) for row in sums], len(list(hosts)), sys.executable]))
+spark.stop()
+"""
+
+
+def run(program: str, *arguments: str) -> str:
+    environment = {key: value for key, value in os.environ.items() if key != "PYSPARK_PYTHON"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=280, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.cluster
+def test_separate_executors_read_the_same_rows(golden: Path) -> None:
+    import lakescan
+
+    path = str(golden / "delta" / "dv-with-columnmapping")
+    answer = json.loads(run(ON_A_CLUSTER, path).split("ANSWER")[1])
+    here = lakescan.open(path).snapshot().scan().build().to_arrow()
+    rows = sorted((row["part"], row["col1"], row["col2"]) for row in here.to_pylist())
+    assert [tuple(row) for row in answer[0]] == rows
+    assert dict(map(tuple, answer[1])) == {
+        part: sum(row[0] == part and row[1] > 10 for row in rows) for part in {row[0] for row in rows if row[1] > 10}
+    }
+    assert answer[2] == 3, "a driver and two executors"
+
+
+IN_A_RUNNING_SESSION = """
+import os, sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+assert spark.range(3).count() == 3
+import lakescan
+lakescan.install(spark)
+assert lakescan.session() is spark
+print("ANSWER", lakescan.read(spark, sys.argv[1]).count())
+"""
+
+
+@pytest.mark.spark
+def test_a_session_that_runs_already_gets_lakescan_and_its_workers_the_drivers_interpreter(golden: Path) -> None:
+    # No PYSPARK_PYTHON: the `python3` on the path may lack lakescan, and the workers must not use it.
+    assert "ANSWER 35" in run(IN_A_RUNNING_SESSION, str(golden / "delta" / "dv-with-columnmapping"))
