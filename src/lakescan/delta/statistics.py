@@ -2,14 +2,17 @@
 
 Statistics come as JSON text or, in checkpoints, parsed. Either way a value that cannot be read is unknown
 (null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond;
-both are widened here, so that a minimum is never above, and a maximum never below, a value of the file.
+both are widened here, as are the bounds of a double that was a float, so that a minimum is never above, and a
+maximum never below, a value of the file.
 """
 
 import io
 import json
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as paj
@@ -64,21 +67,23 @@ def _counts(wanted: StatisticsRequest) -> StatisticsRequest:
 def _as_bounds(found: pa.Array | None, wanted: StatisticsRequest, widen: Any) -> pa.Array | None:
     if found is None:
         return None
-    return _convert(found, pa.struct(list(wanted.logical)), pa.struct(list(wanted.physical)), widen)
+    return _convert(found, pa.struct(list(wanted.logical)), pa.struct(list(wanted.physical)), widen, wanted.once_float)
 
 
-def _convert(found: pa.Array | None, logical: pa.DataType, physical: pa.DataType, widen: Any) -> pa.Array:
+def _convert(
+    found: pa.Array, logical: pa.DataType, physical: pa.DataType, widen: Any, once_float: Collection[tuple[str, ...]]
+) -> pa.Array:
     """`found` in the logical type; children that are absent or of another shape become unknown."""
-    assert found is not None
     if not pa.types.is_struct(logical):
-        return widen(_cast(found, logical))
+        return widen(_cast(found, logical), () in once_float)
     if not pa.types.is_struct(found.type):
         return pa.nulls(len(found), logical)
     children = []
     for field, twin in zip(logical, physical, strict=True):
         child = member(found, twin.name)
+        below = {path[1:] for path in once_float if path[:1] == (field.name,)}
         children.append(
-            pa.nulls(len(found), field.type) if child is None else _convert(child, field.type, twin.type, widen)
+            pa.nulls(len(found), field.type) if child is None else _convert(child, field.type, twin.type, widen, below)
         )
     if not children:
         return pa.nulls(len(found), logical)
@@ -94,17 +99,34 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.nulls(len(values), target)
 
 
-def _unchanged(values: pa.Array) -> pa.Array:
+def _unchanged(values: pa.Array, once_float: bool) -> pa.Array:
     return values
 
 
-def _lower(values: pa.Array) -> pa.Array:
-    return pc.subtract(values, _MILLISECOND) if pa.types.is_timestamp(values.type) else values
+def _next_float(values: pa.Array, towards: float) -> pa.Array:
+    """The next float beyond the float that a bound is the text of."""
+    floats = pc.cast(values, pa.float32(), safe=False).to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):  # beyond the largest float is infinity, which is a bound like any other
+        beyond = np.nextafter(floats, np.float32(towards)).astype(np.float64)
+    return pc.if_else(values.is_valid(), pa.array(beyond), pa.scalar(None, pa.float64()))
 
 
-def _upper(values: pa.Array) -> pa.Array:
+def _lower(values: pa.Array, once_float: bool) -> pa.Array:
+    if once_float and pa.types.is_float64(values.type):
+        return pc.min_element_wise(values, _next_float(values, -np.inf), skip_nulls=False)
+    if not pa.types.is_timestamp(values.type):
+        return values
+    moved = pc.subtract(values, _MILLISECOND)
+    # Beyond the last moment there is, Arrow counts on from the other end; such a bound is unknown.
+    return pc.if_else(pc.less(moved, values), moved, pa.scalar(None, values.type))
+
+
+def _upper(values: pa.Array, once_float: bool) -> pa.Array:
+    if once_float and pa.types.is_float64(values.type):
+        return pc.max_element_wise(values, _next_float(values, np.inf), skip_nulls=False)
     if pa.types.is_timestamp(values.type):
-        return pc.add(values, _MILLISECOND)
+        moved = pc.add(values, _MILLISECOND)
+        return pc.if_else(pc.greater(moved, values), moved, pa.scalar(None, values.type))
     if not pa.types.is_string(values.type):
         return values
     # A cut maximum ends in a character that writers believed to be the last one; some characters come after it.
