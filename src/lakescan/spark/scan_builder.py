@@ -56,9 +56,12 @@ class SparkScanBuilder(Proxy):
         return False
 
     def pruneColumns(self, schema: JavaObject) -> None:
+        found = json.loads(schema.json())
         if not self._wanted.settings.columns:
-            return
-        self._spark_schema = json.loads(schema.json())
+            own = {field["name"] for field in self._spark_schema["fields"]}
+            hidden = [field for field in found["fields"] if field["name"] not in own]
+            found = {**found, "fields": [*self._spark_schema["fields"], *hidden]}
+        self._spark_schema = found
         self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
 
     def supportCompletePushDown(self, aggregation: JavaObject) -> bool:
