@@ -15,7 +15,7 @@ which one wrote a file, so the rule for a type is the one that holds for all of 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_DIGITS_OF_A_DOUBLE = 15
+from lakescan.delta.decimal_bounds import is_kept_by_a_double
 
 
 def exact_minimum(values: pa.Array) -> pa.Array:
@@ -33,7 +33,9 @@ def _exact(values: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(type_):
         return _only(values, pc.not_equal(pc.microsecond(values), 0))
     written_whole = pa.types.is_integer(type_) or pa.types.is_date(type_) or pa.types.is_boolean(type_)
-    if written_whole or (pa.types.is_decimal(type_) and type_.precision <= _DIGITS_OF_A_DOUBLE):
+    if pa.types.is_decimal(type_):
+        return _only(values, is_kept_by_a_double(values))
+    if written_whole:
         return values
     return pa.nulls(len(values), type_)
 

@@ -1,8 +1,9 @@
 """Delta's file statistics as typed Arrow structs whose bounds are always safe to skip by.
 
 Statistics come as JSON text or, in checkpoints, parsed. Either way a value that cannot be read is unknown
-(null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond;
-both are widened here, so that a minimum is never above, and a maximum never below, a value of the file.
+(null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond, and
+some writers round long decimals; all three are widened here, so that a minimum is never above, and a maximum
+never below, a value of the file.
 """
 
 import io
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.json as paj
 
 from lakescan.columns import member
+from lakescan.delta import decimal_bounds
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.scan.statistics import counts_of, statistics_type
@@ -99,12 +101,16 @@ def _unchanged(values: pa.Array) -> pa.Array:
 
 
 def _lower(values: pa.Array) -> pa.Array:
+    if pa.types.is_decimal(values.type):
+        return decimal_bounds.below(values)
     return pc.subtract(values, _MILLISECOND) if pa.types.is_timestamp(values.type) else values
 
 
 def _upper(values: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(values.type):
         return pc.add(values, _MILLISECOND)
+    if pa.types.is_decimal(values.type):
+        return decimal_bounds.above(values)
     if not pa.types.is_string(values.type):
         return values
     # A cut maximum ends in a character that writers believed to be the last one; some characters come after it.
