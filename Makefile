@@ -11,7 +11,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench peers docs example clean
+.PHONY: help setup demo test lint fmt bench peers versions docs example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,17 @@ bench: $(VENV)/.installed ## measure against Spark's own readers; ARGS="scan_col
 peers: $(PEERS)/.installed ## compare with Delta Spark, in an environment of its own
 	@$(WITH_JAVA) $(PEERS)/bin/python -m pytest tests/peers $(ARGS)
 
+versions: ## run the Spark tests on the other PySpark releases that are supported
+	@set -e; for version in 4.0 4.1 4.2; do \
+	  $(MAKE) --no-print-directory .venv-pyspark-$$version/.installed; \
+	  $(WITH_JAVA) .venv-pyspark-$$version/bin/python -m pytest tests/spark $(ARGS); \
+	done
+
+.venv-pyspark-%/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pyspark==$*.*'
+	@touch $@
+
 docs: $(VENV)/.installed ## check the links and the Python examples in the documentation
 	@$(BIN)/python scripts/check_docs.py
 
@@ -47,7 +58,7 @@ example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (ch
 	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py
 
 clean: ## remove everything that the targets made
-	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist benchmarks/.data
+	rm -rf $(VENV) $(PEERS) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist benchmarks/.data
 	rm -rf spark-warehouse metastore_db derby.log
 	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 

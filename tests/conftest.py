@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import lakescan
+
+# These machines are noisy: how long one example took says nothing.
+settings.register_profile("lakescan", deadline=None)
+settings.load_profile("lakescan")
 
 GOLDEN = Path(os.environ.get("LAKESCAN_GOLDEN", Path(__file__).parents[2] / "shared" / "golden"))
 

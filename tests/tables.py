@@ -107,16 +107,19 @@ class DeltaBuilder:
         self.features = features
         self._files = 0
         if mapping:
-            self.properties["delta.columnMapping.mode"] = mapping
-            self.schema = _with_physical_names(self.schema)
-            if features is None:
-                self.features = ["columnMapping"]
+            self.map_columns(mapping)
         if create:
             self.commit(self.protocol(), self.metadata())
 
     @property
     def path(self) -> str:
         return str(self.root)
+
+    def map_columns(self, mode: str) -> None:
+        """Column mapping from the next metadata action on; columns that have no physical name get one."""
+        self.properties = {**self.properties, "delta.columnMapping.mode": mode}
+        self.schema = _with_physical_names(self.schema)
+        self.features = sorted({*(self.features or []), "columnMapping"})
 
     # Actions
 
@@ -215,6 +218,73 @@ class DeltaBuilder:
         self.commit(added)
         return added
 
+    # Shortcuts through the log
+
+    def live_actions(self, first: int = 0, last: int | None = None) -> list[dict[str, Any]]:
+        """What the commits from `first` to `last` come to, one action a file: adds, removes, protocol, metadata."""
+        newest: dict[Any, dict[str, Any]] = {}
+        for version in range(first, (self.version if last is None else last) + 1):
+            for line in (self.log / f"{version:020d}.json").read_text().splitlines():
+                action = json.loads(line)
+                kind, found = next(iter(action.items()))
+                vector = found.get("deletionVector") or {}
+                file = (found.get("path"), vector.get("pathOrInlineDv"), vector.get("offset"))
+                key = file if kind in ("add", "remove") else kind
+                newest.pop(key, None)
+                newest[key] = action
+        return [action for action in newest.values() if "commitInfo" not in action]
+
+    def compact(self, first: int, last: int) -> Path:
+        """Write a log compaction file for these commits."""
+        file = self.log / f"{first:020d}.{last:020d}.compacted.json"
+        file.write_text("\n".join(map(json.dumps, self.live_actions(first, last))) + "\n")
+        return file
+
+    def checksum(self) -> Path:
+        """Write the newest version's checksum file."""
+        file = self.log / f"{self.version:020d}.crc"
+        found = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+        file.write_text(json.dumps({**found, **self.protocol(), "metadata": self.metadata()["metaData"]}))
+        return file
+
+    def checkpoint(
+        self,
+        parts: int | None = None,
+        top: str | None = None,
+        sidecars: int = 2,
+        stats: str = "json",
+        parsed: pa.Schema | None = None,
+    ) -> list[Path]:
+        """Write a checkpoint of the newest version: one file, several parts, or V2 with a top in `json` or `parquet`.
+
+        `stats` is json, parsed or both; parsed statistics are of the columns in `parsed`, in physical names.
+        """
+        found = [_checkpoint_row(action, stats, parsed) for action in self.live_actions()]
+        schema, name = _checkpoint_schema(parsed), f"{self.version:020d}.checkpoint"
+        if top is None:
+            count = parts or 1
+            files = [self.log / f"{name}.{n:010d}.{count:010d}.parquet" for n in range(1, count + 1)]
+            files = files if parts else [self.log / f"{name}.parquet"]
+            for at, file in enumerate(files):
+                pq.write_table(pa.Table.from_pylist(found[at::count], schema), file)
+            return files
+        folder, identity = self.log / "_sidecars", uuid5(_NAMESPACE, f"{self.path}/{self.version}/{top}")
+        folder.mkdir(exist_ok=True)
+        adds = [row for row in found if "add" in row or "remove" in row]
+        files = [folder / f"{name}.{n:010d}.{identity}.parquet" for n in range(sidecars)]
+        for at, file in enumerate(files):
+            pq.write_table(pa.Table.from_pylist(adds[at::sidecars], schema), file)
+        rows = [row for row in found if row not in adds] + ([] if sidecars else adds)
+        rows.append({"checkpointMetadata": {"version": self.version}})
+        for file in files:
+            rows.append({"sidecar": {"path": file.name, "sizeInBytes": file.stat().st_size, "modificationTime": 0}})
+        main = self.log / f"{name}.{identity}.{top}"
+        if top == "json":
+            main.write_text("\n".join(map(json.dumps, rows)) + "\n")
+        else:
+            pq.write_table(pa.Table.from_pylist(rows, schema), main)
+        return [main, *files]
+
     def _physical_name(self, name: str) -> str:
         for field in self.schema["fields"]:
             if field["name"] == name:
@@ -247,3 +317,67 @@ def _with_physical_names(schema: Mapping[str, Any]) -> dict[str, Any]:
         }
         fields.append({**field, "metadata": {**metadata, **field["metadata"]}})
     return {**schema, "fields": fields}
+
+
+_TEXTS = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+
+def _checkpoint_schema(parsed: pa.Schema | None) -> pa.Schema:
+    add = [
+        ("path", pa.string()),
+        ("partitionValues", _TEXTS),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("stats", pa.string()),
+        ("deletionVector", _VECTOR),
+    ]
+    if parsed is not None:
+        bounds = pa.struct(list(parsed))
+        counts = pa.struct([(field.name, pa.int64()) for field in parsed])
+        kinds = [("numRecords", pa.int64()), ("minValues", bounds), ("maxValues", bounds), ("nullCount", counts)]
+        add.append(("stats_parsed", pa.struct(kinds)))
+    remove = [("path", pa.string()), ("deletionTimestamp", pa.int64()), ("deletionVector", _VECTOR)]
+    protocol = [("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32())]
+    features = [(name, pa.list_(pa.string())) for name in ("readerFeatures", "writerFeatures")]
+    metadata = [
+        ("id", pa.string()),
+        ("format", pa.struct([("provider", pa.string()), ("options", _TEXTS)])),
+        ("schemaString", pa.string()),
+        ("partitionColumns", pa.list_(pa.string())),
+        ("configuration", _TEXTS),
+        ("createdTime", pa.int64()),
+    ]
+    sidecar = [("path", pa.string()), ("sizeInBytes", pa.int64()), ("modificationTime", pa.int64())]
+    return pa.schema(
+        [
+            ("protocol", pa.struct(protocol + features)),
+            ("metaData", pa.struct(metadata)),
+            ("add", pa.struct(add)),
+            ("remove", pa.struct(remove)),
+            ("sidecar", pa.struct(sidecar)),
+            ("checkpointMetadata", pa.struct([("version", pa.int64())])),
+        ]
+    )
+
+
+def _checkpoint_row(action: dict[str, Any], stats: str, parsed: pa.Schema | None) -> dict[str, Any]:
+    if "add" not in action or stats == "json" or parsed is None:
+        return action
+    found = json.loads(action["add"].get("stats") or "null")
+    names = parsed.names
+    kept = found and {
+        key: {name: value[name] for name in names if name in value} if isinstance(value, dict) else value
+        for key, value in found.items()
+    }
+    add = {**action["add"], "stats_parsed": kept}
+    return {"add": add if stats == "both" else {key: value for key, value in add.items() if key != "stats"}}

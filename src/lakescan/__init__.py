@@ -1,6 +1,6 @@
 """Lakescan: Delta Lake tables for PySpark through DataSource V2, from a plain `pip install`.
 
-`open` needs no Spark. `session`, `install`, `attach`, `read` and `report` are for a SparkSession; pyspark is
+`open` needs no Spark. `session`, `install`, `attach`, `read`, `changes` and `report` are for a SparkSession; pyspark is
 imported when one of them is first used.
 """
 
@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "LakescanError",
     "attach",
+    "changes",
     "col",
     "errors",
     "install",
@@ -76,6 +77,22 @@ def read(
     from lakescan.spark.table import read_table
 
     return read_table(spark, path, version, timestamp, options or {})
+
+
+def changes(
+    spark: "SparkSession",
+    path: str | os.PathLike[str],
+    start: int | str | datetime,
+    end: int | str | datetime | None = None,
+) -> "DataFrame":
+    """The rows that a range of commits inserted, deleted and updated: the table's change data feed.
+
+    `start` and `end` are versions or times, both included; without an end the newest version. To the table's columns
+    it adds `_change_type`, `_commit_version` and `_commit_timestamp`.
+    """
+    from lakescan.spark.table import read_changes
+
+    return read_changes(spark, path, start, end)
 
 
 def report(df: "DataFrame") -> "Report":

@@ -60,13 +60,60 @@ class InvalidVersion(LakescanError, ValueError):
         super().__init__(f"{text!r} names no version of a table: {why}")
 
 
+class ChangesNotRecorded(LakescanError, ValueError):
+    """A range of versions in some of which the table did not record its changes."""
+
+    def __init__(self, location: str, version: int, start: int, end: int) -> None:
+        super().__init__(
+            f"The changes of versions {start} to {end} of {location} cannot be read: at version {version} the table "
+            "property delta.enableChangeDataFeed is not true. Ask for versions at which it is, or compare the "
+            "table's versions themselves."
+        )
+
+
+class IncompatibleChanges(LakescanError, ValueError):
+    """A range of versions whose rows do not fit one schema."""
+
+    def __init__(self, location: str, start: int, end: int, version: int, why: str) -> None:
+        super().__init__(
+            f"The changes of versions {start} to {end} of {location} do not fit the schema of version {end}: since "
+            f"version {version} {why}. Read the versions before and after that change apart."
+        )
+
+
+class InvalidTimeZone(LakescanError, ValueError):
+    """A time zone that the time zone database does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is not a time zone that Lakescan knows. Use a region such as Europe/Paris, or an offset such as "
+            "+02:00 (spark.sql.session.timeZone in a Spark session, time_zone= in lakescan.open)."
+        )
+
+
 class CorruptLog(LakescanError):
     """A file of the table's log cannot be read as what it should be."""
 
     def __init__(self, file: str, why: str) -> None:
+        self.file, self.why = file, why
         super().__init__(
             f"The log file {file} is corrupt: {why}. Nothing was read. Restore the file from a backup, or read "
             "an older version with version=."
+        )
+
+
+class UnreadableCheckpoint(CorruptLog):
+    """A file of a checkpoint cannot be read, and the log cannot rebuild the version without it."""
+
+
+class CheckpointIgnored(UserWarning):
+    """A checkpoint that is corrupt or lacks a part was passed over; the answer is right, and slower to get."""
+
+    def __init__(self, file: str, version: int, why: str) -> None:
+        super().__init__(
+            f"The checkpoint file {file} is not used: {why}. Version {version} is rebuilt from an older checkpoint "
+            "or from the commits instead, which takes longer. Restore the file, or let the table's writer make a "
+            "new checkpoint."
         )
 
 
@@ -125,6 +172,19 @@ class UnsupportedFeature(LakescanError):
 
     def __init__(self, location: str, feature: str, advice: str = "Read it with an engine that supports it.") -> None:
         super().__init__(f"{location} needs {feature}, which Lakescan does not support. {advice}")
+
+
+class CatalogManaged(UnsupportedFeature):
+    """A table whose newest commits only its catalog knows."""
+
+    def __init__(self, location: str, feature: str) -> None:
+        super().__init__(
+            location,
+            f"its catalog (the table feature {feature})",
+            "A catalog decides which commits of this table count, and keeps the newest of them to itself, so reading "
+            "the folder could give a version that never was. Read it by its name with an engine connected to that "
+            "catalog.",
+        )
 
 
 class UnsupportedType(LakescanError):

@@ -6,12 +6,12 @@ To add a format, add its folder and a line here.
 import os
 from collections.abc import Callable
 
-from lakescan.delta import DeltaTable, is_delta
+from lakescan.delta import is_delta, open_delta
 from lakescan.errors import TableNotFound
 from lakescan.scan.snapshot import Table
 from lakescan.storage import Storage
 
-_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, DeltaTable),)
+_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, open_delta),)
 
 
 def is_table(storage: Storage) -> bool:
@@ -21,7 +21,8 @@ def is_table(storage: Storage) -> bool:
 def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Table:
     """The table at a location, whichever format it is in.
 
-    `time_zone` is for partition values that are timestamps without a zone.
+    A Delta location may name a version: `orders@v12`, or `orders@20240131120000000` for the one at that time.
+    `time_zone` is for times without a zone: partition values, and the moments of time travel.
     """
     storage = Storage.at(location)
     for detect, make in _FORMATS:

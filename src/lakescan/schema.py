@@ -2,7 +2,8 @@
 
 The translation loses nothing that values need: every type has exactly one Arrow type, and a type without one
 is refused by name. A field whose metadata holds `parquet.field.id` keeps that id where Arrow keeps it, so
-that files can be matched by id.
+that files can be matched by id; a string with a collation says so in its field's metadata, and a CHAR column the
+length that its values are padded to.
 """
 
 import re
@@ -10,11 +11,24 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.errors import UnsupportedType
 
 FIELD_ID = b"PARQUET:field_id"
 SPARK_FIELD_ID = "parquet.field.id"
+COLLATION = b"collation"
+_SPARK_COLLATIONS = "__COLLATIONS"
+_BYTEWISE = "spark.UTF8_BINARY"
+# As Spark sends a variant over Arrow: the mark on `metadata` tells it from a struct of two binaries.
+VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
+    ]
+)
+CHAR_LENGTH = b"char_length"
+_SPARK_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 _PRIMITIVES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -30,9 +44,11 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
+    "variant": VARIANT,
 }
 _DECIMAL = re.compile(r"^decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)$")
-_PADDED = re.compile(r"^(?:var)?char\(\d+\)$")
+_LIMITED = re.compile(r"^(?:var)?char\(\d+\)$")
+_PADDED = re.compile(r"\bchar\(\s*(\d+)\s*\)")
 
 
 def arrow_schema(struct: dict[str, Any]) -> pa.Schema:
@@ -42,9 +58,37 @@ def arrow_schema(struct: dict[str, Any]) -> pa.Schema:
 
 def _field(field: dict[str, Any], parent: str) -> pa.Field:
     path = f"{parent}{field['name']}"
-    field_id = (field.get("metadata") or {}).get(SPARK_FIELD_ID)
-    metadata = None if field_id is None else {FIELD_ID: str(field_id).encode()}
-    return pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata)
+    notes = field.get("metadata") or {}
+    metadata = {}
+    if SPARK_FIELD_ID in notes:
+        metadata[FIELD_ID] = str(notes[SPARK_FIELD_ID]).encode()
+    if field["type"] == "string" and notes.get(_SPARK_COLLATIONS):
+        # A string has one entry. Its key is the field's name, but a rename may have left the old one.
+        metadata[COLLATION] = str(next(iter(notes[_SPARK_COLLATIONS].values()))).encode()
+    if length := _padded_to(field["type"], str(notes.get(_SPARK_LENGTH, "")), path):
+        metadata[CHAR_LENGTH] = length.encode()
+    return pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata or None)
+
+
+def _padded_to(type_: Any, raw: str, path: str) -> str | None:
+    """The length of a CHAR; Spark tells it in a note beside the type, also for those inside a nested type."""
+    plain = isinstance(type_, str)
+    found = _PADDED.search(raw) or (_PADDED.search(type_) if plain else None)
+    if found and not plain:
+        raise UnsupportedType(path, raw)
+    return found[1] if found else None
+
+
+def padded_length(field: pa.Field) -> int | None:
+    """How long a CHAR column's values are, with the spaces behind them; None for any other column."""
+    length = (field.metadata or {}).get(CHAR_LENGTH)
+    return None if length is None else int(length)
+
+
+def padded(values: pa.Array, field: pa.Field) -> pa.Array:
+    """The values of a CHAR column at their full length, as Spark shows them whatever was stored."""
+    length = padded_length(field)
+    return values if length is None else pc.utf8_rpad(values, length)
 
 
 def _type(found: Any, path: str) -> pa.DataType:
@@ -73,7 +117,19 @@ def primitive_type(name: str) -> pa.DataType | None:
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
     if name == "decimal":
         return pa.decimal128(10, 0)
-    return pa.string() if _PADDED.match(name) else None
+    return pa.string() if _LIMITED.match(name) else None
+
+
+def is_variant(type_: pa.DataType) -> bool:
+    if not (pa.types.is_struct(type_) and type_.num_fields == VARIANT.num_fields):
+        return False
+    return bool((type_.field(1).metadata or {}).get(b"variant") == b"true")
+
+
+def collation_of(field: pa.Field) -> str | None:
+    """The collation that decides what equal and less mean for a string; None where its bytes do."""
+    name = (field.metadata or {}).get(COLLATION, _BYTEWISE.encode()).decode()
+    return None if name.split(".")[-1] == _BYTEWISE.split(".")[-1] else name
 
 
 def prune(schema: pa.Schema, twin: pa.Schema, paths: Collection[tuple[str, ...]]) -> tuple[pa.Schema, pa.Schema]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -19,6 +19,8 @@ import pyarrow.fs as pafs
 from lakescan.errors import StorageFailure, UnsupportedLocation
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
+# What Java's URI escapes in a path: all but these, and letters of every alphabet.
+_ESCAPED = re.compile(r"[^A-Za-z0-9/:@&=+$,;_\-!.~'()*\u00a1-\U0010ffff]")
 # Hadoop's names for what Arrow knows by another one.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 
@@ -84,11 +86,30 @@ class Storage:
         """The path as a user would name it, for messages and for the files a scan lists."""
         return path if _SCHEME.match(path) or path.startswith("/") else f"{self.location}/{path}"
 
+    def uri(self, path: str) -> str:
+        """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""
+        if _SCHEME.match(path):
+            found = path
+        elif _SCHEME.match(self.location):
+            found = f"{self.location}/{_escaped(path)}"
+        else:
+            found = f"file:{_escaped(self.full_path(path))}"
+        return re.sub("^file:/+", "file:/", found)
+
     def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:
         if _SCHEME.match(path):
             return _filesystem(path)
         filesystem, root = _filesystem(self.location)
         return filesystem, path if path.startswith("/") else f"{root.rstrip('/')}/{path}"
+
+
+def _escaped(path: str) -> str:
+    return _ESCAPED.sub(lambda found: quote(found[0], safe=""), path)
+
+
+def has_scheme(path: str) -> bool:
+    """Whether a path names its store itself, as in s3://bucket/key."""
+    return _SCHEME.match(path) is not None
 
 
 @lru_cache(maxsize=1024)

@@ -105,7 +105,7 @@ def test_the_optimizer_gets_rows_and_bytes(spark: SparkSession, table: DeltaBuil
     statistics = leaf.scan().estimateStatistics()
     assert statistics.numRows().getAsLong() == 38
     assert statistics.sizeInBytes().getAsLong() == lakescan.report(frame).scans[0].bytes_planned
-    assert int(leaf.stats().sizeInBytes().toString()) == statistics.sizeInBytes().getAsLong()
+    assert int(leaf.stats().sizeInBytes()) == statistics.sizeInBytes().getAsLong()
 
 
 def test_equal_scans_share_an_exchange(spark: SparkSession, table: DeltaBuilder) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.columns import member
 
+_HEX = b"0123456789abcdefABCDEF"
 DELETION_VECTOR = pa.struct(
     [
         ("storageType", pa.string()),
@@ -22,6 +24,8 @@ DELETION_VECTOR = pa.struct(
         ("cardinality", pa.int64()),
     ]
 )
+
+ROW_TRACKING = pa.struct([("baseRowId", pa.int64()), ("defaultRowCommitVersion", pa.int64())])
 
 
 def adds_schema(partition_names: Sequence[str]) -> pa.Schema:
@@ -47,6 +51,9 @@ class ActionSource(Protocol):
     def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, null where a file has none."""
 
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        """`ROW_TRACKING` of the adds with these `row` numbers, its fields null where a file has none."""
+
 
 @dataclass(frozen=True)
 class StatisticsRequest:
@@ -58,14 +65,19 @@ class StatisticsRequest:
     logical: pa.Schema
     physical: pa.Schema
     exact: bool = False
+    once_float: frozenset[tuple[str, ...]] = frozenset()
+    """Doubles that were floats, by their logical path: bounds of old files are known only as closely as a float."""
 
 
 def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What identifies a file to the log: its path and its deletion vector's id.
+    """What identifies a file to the log: its path and its deletion vector's id, as bytes.
 
-    A local path may be spelled with and without its scheme, and both name one file.
+    Writers percent-encode different characters, and spell a local path with and without its scheme: spellings of
+    one path give one key.
     """
-    path = pc.replace_substring_regex(path, r"^file:/+", "/")
+    path = _decoded(path)
+    if pc.any(pc.starts_with(path, b"file:")).as_py():
+        path = pc.replace_substring_regex(path, rb"^file:/+", b"/")
     stored = member(vector, "storageType")
     if stored.null_count == len(stored):
         return path
@@ -75,5 +87,24 @@ def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:
         member(vector, "pathOrInlineDv"),
         pc.coalesce(pc.binary_join_element_wise("@", offset, ""), ""),
         "",
-    )
-    return pc.coalesce(pc.binary_join_element_wise(path, where, "\n"), path)
+    ).cast(pa.binary())
+    return pc.coalesce(pc.binary_join_element_wise(path, where, b"\n"), path)
+
+
+def _decoded(path: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Percent-decoded, a whole column at a time: each escape that occurs is replaced wherever it does."""
+    path = path.cast(pa.binary())
+    escapes = set[int]()
+    for chunk in path.chunks:
+        data = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)
+        at = np.flatnonzero(data[:-2] == ord("%"))
+        escapes.update(np.unique(data[at + 1].astype(np.uint16) << 8 | data[at + 2]).tolist())
+    valid = [
+        pair
+        for pair in (escape.to_bytes(2, "big") for escape in escapes)
+        if all(character in _HEX for character in pair)
+    ]
+    # The percent sign's own escape comes last: what it gives begins no other.
+    for escape in sorted(valid, key=lambda escape: escape == b"25"):
+        path = pc.replace_substring(path, b"%" + escape, bytes([int(escape, 16)]))
+    return path

@@ -1,10 +1,12 @@
 """A checkpoint's files as Arrow: only the columns that are asked for are read, and statistics only when wanted.
 
 The adds of a checkpoint are already reconciled with each other: each file stands in it once. A V2 checkpoint
-spreads them over sidecars; each of those is a source like any other part.
+spreads them over sidecars; each of those is a source like any other part. A file that cannot be read raises
+UnreadableCheckpoint, so that replay can do without the checkpoint.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.actions import DELETION_VECTOR, ActionSource, StatisticsRequest, adds_schema
+from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
 from lakescan.delta.commits import CommitText, file_actions
 from lakescan.delta.log_segment import Checkpoint
 from lakescan.delta.names import SIDECAR_FOLDER
 from lakescan.delta.statistics import parse_statistics, typed_statistics
-from lakescan.errors import CorruptLog, MissingCommit
+from lakescan.errors import CorruptLog, UnreadableCheckpoint
 from lakescan.storage import Storage
 
 
@@ -57,7 +59,7 @@ class CheckpointFile:
                 member(live, "size"),
                 member(live, "modificationTime"),
                 self._partition_texts(member(live, "partitionValues"), len(live)),
-                pa.nulls(len(live), DELETION_VECTOR) if vector is None else _same_vector(vector),
+                pa.nulls(len(live), DELETION_VECTOR) if vector is None else _filled_out(vector, DELETION_VECTOR),
                 rows,
             ],
             schema=schema,
@@ -72,6 +74,11 @@ class CheckpointFile:
         if parsed.null_count and add.get_field_index("stats") >= 0:
             return pc.if_else(parsed.is_valid(), typed, parse_statistics(self._texts(rows), wanted))
         return typed
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        found = self._read(*(f"add.{field.name}" for field in ROW_TRACKING))
+        add = found["add"].combine_chunks().take(rows) if found.num_columns else empty_structs(len(rows))
+        return _filled_out(add, ROW_TRACKING)
 
     def _texts(self, rows: pa.Array) -> pa.Array:
         found = member(self._read("add.stats")["add"].combine_chunks().take(rows), "stats")
@@ -96,7 +103,8 @@ class CheckpointFile:
 def checkpoint_actions(storage: Storage, checkpoint: Checkpoint, name: str) -> Iterator[Mapping[str, Any]]:
     """The few actions of one kind in the checkpoint's own files."""
     for path in checkpoint.paths:
-        yield from _own_file(storage, path).actions(name)
+        with _named(storage, path):
+            yield from _own_file(storage, path).actions(name)
 
 
 def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names: Sequence[str]) -> list[ActionSource]:
@@ -104,8 +112,9 @@ def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names
     names = tuple(partition_names)
     sources: list[ActionSource] = []
     for path in checkpoint.paths:
-        own = _own_file(storage, path, names)
-        sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
+        with _named(storage, path):
+            own = _own_file(storage, path, names)
+            sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
     for action in checkpoint_actions(storage, checkpoint, "sidecar"):
         path = unquote(str(action["path"]))
         inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
@@ -116,8 +125,7 @@ def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names
 def _own_file(storage: Storage, path: str, names: tuple[str, ...] = ()) -> CheckpointFile | CommitText:
     if not path.endswith(".json"):
         return CheckpointFile(storage, path, names)
-    with _named(storage, path):
-        return CommitText(storage.full_path(path), storage.read(path))
+    return CommitText(storage.full_path(path), storage.read(path))
 
 
 def _statistics_columns(wanted: StatisticsRequest) -> list[str]:
@@ -138,26 +146,26 @@ def _leaf_paths(fields: list[pa.Field]) -> list[str]:
     return paths
 
 
-def _same_vector(vector: pa.Array) -> pa.Array:
-    columns = [member(vector, field.name) for field in DELETION_VECTOR]
+def _filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
+    """The struct with exactly these fields; those that it lacks are null."""
+    columns = [member(found, field.name) for field in wanted]
     filled = [
-        pa.nulls(len(vector), field.type) if column is None else column.cast(field.type)
-        for column, field in zip(columns, DELETION_VECTOR, strict=True)
+        pa.nulls(len(found), field.type) if column is None else column.cast(field.type)
+        for column, field in zip(columns, wanted, strict=True)
     ]
-    return pa.StructArray.from_arrays(filled, fields=list(DELETION_VECTOR), mask=vector.is_null())
+    return pa.StructArray.from_arrays(filled, fields=list(wanted), mask=found.is_null())
 
 
-class _named:
-    """Failures to read a checkpoint's file, as errors that say which one."""
-
-    def __init__(self, storage: Storage, path: str) -> None:
-        self.file = storage.full_path(path)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise MissingCommit(self.file, -1, "the checkpoint names it") from error
-        if isinstance(error, pa.ArrowException):
-            raise CorruptLog(self.file, str(error)) from error
+@contextmanager
+def _named(storage: Storage, path: str) -> Iterator[None]:
+    """Failures to read a checkpoint's file, as one error that says which."""
+    file = storage.full_path(path)
+    try:
+        yield
+    except UnreadableCheckpoint:
+        raise
+    except FileNotFoundError as error:
+        raise UnreadableCheckpoint(file, "the checkpoint names it and it is not there") from error
+    except (CorruptLog, pa.ArrowException, OSError) as error:
+        # Arrow reports a page that does not decode as an OSError.
+        raise UnreadableCheckpoint(file, str(error)) from error

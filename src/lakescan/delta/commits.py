@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as paj
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.actions import DELETION_VECTOR, StatisticsRequest, adds_schema, keys
+from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, StatisticsRequest, adds_schema, keys
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
 from lakescan.delta.writers import Writers
@@ -72,18 +72,25 @@ class CommitActions:
 
     adds: pa.Table
     touched: pa.ChunkedArray
-    _stats: pa.ChunkedArray
+    _actions: pa.ChunkedArray
+    """The add of each line, null where the line is another action."""
     _writers: Writers
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        found = parse_statistics(self._stats.take(rows), wanted)
+        found = parse_statistics(member(self._actions, "stats").take(rows), wanted)
         return self._writers.mark(found, rows, wanted)
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        found = self._actions.take(rows).combine_chunks()
+        return pa.StructArray.from_arrays(
+            [member(found, field.name) for field in ROW_TRACKING], fields=list(ROW_TRACKING)
+        )
 
 
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    parsed = [_parse(text, schema) for text in texts]
+    parsed = [parse_lines(text, schema) for text in texts]
     table = pa.concat_tables(parsed or [schema.empty_table()])
     add, remove = table["add"], table["remove"]
     added = pc.is_valid(member(add, "path"))
@@ -108,7 +115,7 @@ def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) ->
         schema=names,
     )
     writers = Writers(tuple(texts), np.cumsum([part.num_rows for part in parsed]), member(add, "deletionVector"))
-    return CommitActions(adds, key, member(add, "stats"), writers)
+    return CommitActions(adds, key, add, writers)
 
 
 def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
@@ -118,6 +125,7 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
         ("modificationTime", pa.int64()),
         ("stats", pa.string()),
         ("deletionVector", DELETION_VECTOR),
+        *((field.name, field.type) for field in ROW_TRACKING),
     ]
     if partition_names:
         add.append(("partitionValues", pa.struct([(name, pa.string()) for name in partition_names])))
@@ -125,7 +133,8 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
     return pa.schema([("add", pa.struct(add)), ("remove", pa.struct(remove))])
 
 
-def _parse(text: CommitText, schema: pa.Schema) -> pa.Table:
+def parse_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    """A row for each line; what the schema does not name is left out."""
     if not text.text.strip():
         raise CorruptLog(text.file, "it is empty")
     options = paj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")

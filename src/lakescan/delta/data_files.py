@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors
-from lakescan.storage import Storage
+from lakescan.storage import Storage, has_scheme
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class DeltaFiles:
     def path(self, file: Mapping[str, Any]) -> str:
         path: str = file["path"]
         # The log percent-encodes paths; where one has a scheme, `Storage` decodes it with the rest of the URI.
-        return path if ":/" in path else unquote(path)
+        return path if has_scheme(path) else unquote(path)
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pyroaring import BitMap64
 
 from lakescan.errors import CorruptDeletionVector, MissingDeletionVector
-from lakescan.storage import Storage
+from lakescan.storage import Storage, has_scheme
 
 _MAGIC = 1681511377
 _FILE_FORMAT = 1
@@ -57,7 +57,7 @@ class DeletionVectors:
         if kind == "i":
             name, data = "the table's log (inline)", _decode85(where, "the table's log (inline)")[:size]
         elif kind in ("u", "p"):
-            path = relative_path(where) if kind == "u" else unquote(where)
+            path = relative_path(where) if kind == "u" else where if has_scheme(where) else unquote(where)
             name = self.storage.full_path(path)
             data = self._stored(path, name, descriptor["offset"] or 0, size)
         else:

@@ -1,18 +1,22 @@
 """Which files of `_delta_log` rebuild one version: a checkpoint, where there is one, and every commit after it.
 
-The log is listed once. A segment is complete or it is refused: its commits follow each other without a gap,
-and its checkpoint has all its parts. `_last_checkpoint` is never needed: it says where to begin a listing, and
-`pyarrow.fs` lists whole folders; so a broken or stale one can do no harm.
+The log is listed once. A segment is complete or it is refused: its commits, or compacted runs of them, follow each
+other without a gap, and its checkpoint has all its parts. `_last_checkpoint` is never needed: it says where to
+begin a listing, and `pyarrow.fs` lists whole folders; so a broken or stale one can do no harm.
 """
 
 import re
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from lakescan.delta.names import LOG_FOLDER, commit_name
-from lakescan.errors import MissingCommit, TableNotFound, VersionNotFound
+from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
 from lakescan.storage import Entry, Storage
 
 _COMMIT = re.compile(r"^(\d{20})\.json$")
+_COMPACTED = re.compile(r"^(\d{20})\.(\d{20})\.compacted\.json$")
+_CHECKSUM = re.compile(r"^(\d{20})\.crc$")
 _CHECKPOINT = re.compile(
     r"^(\d{20})\.checkpoint\."
     r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.)?"
@@ -23,7 +27,7 @@ _CHECKPOINT = re.compile(
 
 @dataclass(frozen=True)
 class Commit:
-    """The file of one commit."""
+    """The file of one commit, or of a run of commits compacted into one that ends with this version."""
 
     version: int
     path: str
@@ -39,12 +43,24 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
+class Compaction:
+    """One file in place of the commits from the version `first` to its commit's version."""
+
+    first: int
+    commit: Commit
+
+
+@dataclass(frozen=True)
 class LogSegment:
     """What one version is rebuilt from; commits in ascending order."""
 
     version: int
     checkpoint: Checkpoint | None
     commits: tuple[Commit, ...]
+    checksum: str | None = field(default=None, compare=False)
+    """The file that repeats the version's protocol and metadata, where there is one."""
+    older: Callable[[], "LogSegment"] | None = field(default=None, compare=False, repr=False)
+    """The segment for the same version without this checkpoint; an error where the log cannot do without."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,10 @@ class LogListing:
     location: str
     commits: tuple[Commit, ...]
     checkpoints: tuple[Checkpoint, ...]
+    compactions: tuple[Compaction, ...] = ()
+    checksums: frozenset[int] = frozenset()
+    partial: tuple[Checkpoint, ...] = ()
+    """Checkpoints of several parts of which some are missing."""
 
     @property
     def latest(self) -> int:
@@ -68,27 +88,47 @@ class LogListing:
             return 0
         return self.checkpoints[0].version if self.checkpoints else self.commits[0].version
 
-    def segment(self, version: int | None = None) -> LogSegment:
-        """The segment for a version, the newest where none is given."""
+    def segment(self, version: int | None = None, unusable: frozenset[Checkpoint] = frozenset()) -> LogSegment:
+        """The segment for a version, the newest where none is given, without the checkpoints named as unusable."""
         wanted = self.latest if version is None else version
         if not 0 <= wanted <= self.latest:
             raise VersionNotFound(self.location, f"version {wanted}", self.earliest, self.latest)
-        usable = [found for found in self.checkpoints if found.version <= wanted]
+        usable = [found for found in self.checkpoints if found.version <= wanted and found not in unusable]
         checkpoint = usable[-1] if usable else None
         first = checkpoint.version + 1 if checkpoint else 0
-        commits = tuple(commit for commit in self.commits if first <= commit.version <= wanted)
-        self._refuse_gaps(wanted, first, commits)
-        return LogSegment(wanted, checkpoint, commits)
+        commits = tuple(self._run(first, wanted))
+        self._warn_of_partial(first, wanted)
+        checksum = f"{LOG_FOLDER}/{wanted:020d}.crc" if wanted in self.checksums else None
+        older = None if checkpoint is None else lambda: self.segment(wanted, unusable | {checkpoint})
+        return LogSegment(wanted, checkpoint, commits, checksum, older)
 
-    def _refuse_gaps(self, wanted: int, first: int, commits: tuple[Commit, ...]) -> None:
-        found = {commit.version for commit in commits}
-        missing = next((number for number in range(first, wanted + 1) if number not in found), None)
-        if missing is None:
-            return
+    def _run(self, first: int, last: int) -> Iterator[Commit]:
+        """Files that hold every commit from `first` to `last`, once each: compacted ones where they fit."""
+        single = {commit.version: commit for commit in self.commits}
+        longest = {
+            found.first: found.commit
+            for found in sorted(self.compactions, key=lambda found: found.commit.version)
+            if found.commit.version <= last
+        }
+        at = first
+        while at <= last:
+            found = longest.get(at) or single.get(at)
+            if found is None:
+                raise self._gap(at, last)
+            yield found
+            at = found.version + 1
+
+    def _gap(self, missing: int, wanted: int) -> MissingCommit | VersionNotFound:
         if wanted < self.earliest:
-            raise VersionNotFound(self.location, f"version {wanted}", self.earliest, self.latest)
+            return VersionNotFound(self.location, f"version {wanted}", self.earliest, self.latest)
         after = "it is the first commit" if missing == 0 else f"commits before and after it are needed up to {wanted}"
-        raise MissingCommit(f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}", wanted, after)
+        return MissingCommit(f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}", wanted, after)
+
+    def _warn_of_partial(self, first: int, wanted: int) -> None:
+        for found in self.partial:
+            if first <= found.version <= wanted:
+                file = f"{self.location}/{found.paths[0]}"
+                warnings.warn(CheckpointIgnored(file, wanted, "other parts of it are missing"), stacklevel=3)
 
 
 def list_log(storage: Storage) -> LogListing:
@@ -102,15 +142,21 @@ def list_log(storage: Storage) -> LogListing:
         for entry in entries
         if (match := _COMMIT.match(entry.name))
     )
-    checkpoints = _complete_checkpoints(entries)
+    compactions = tuple(
+        Compaction(int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms))
+        for entry in entries
+        if (match := _COMPACTED.match(entry.name)) and int(match[1]) < int(match[2])
+    )
+    checksums = frozenset(int(match[1]) for entry in entries if (match := _CHECKSUM.match(entry.name)))
+    checkpoints, partial = _checkpoints(entries)
     if not commits and not checkpoints:
         raise TableNotFound(storage.location)
-    return LogListing(storage.location, commits, checkpoints)
+    return LogListing(storage.location, commits, checkpoints, compactions, checksums, partial)
 
 
-def _complete_checkpoints(entries: list[Entry]) -> tuple[Checkpoint, ...]:
-    """One checkpoint a version, in ascending order: a single file where there is one, else a full set of parts."""
-    single: dict[int, str] = {}
+def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Checkpoint, ...]]:
+    """Complete checkpoints, the most preferred last (newer before older, one file before several); partial ones."""
+    single: list[Checkpoint] = []
     sets: dict[tuple[int, int], dict[int, str]] = {}
     for entry in entries:
         match = _CHECKPOINT.match(entry.name)
@@ -120,9 +166,12 @@ def _complete_checkpoints(entries: list[Entry]) -> tuple[Checkpoint, ...]:
         if match["parts"]:
             sets.setdefault((version, int(match["parts"])), {})[int(match["part"])] = path
         else:
-            single[version] = path
-    found = {version: Checkpoint(version, (path,)) for version, path in single.items()}
+            single.append(Checkpoint(version, (path,)))
+    whole: list[Checkpoint] = []
+    partial: list[Checkpoint] = []
     for (version, count), parts in sets.items():
-        if version not in found and sorted(parts) == list(range(1, count + 1)):
-            found[version] = Checkpoint(version, tuple(parts[number] for number in sorted(parts)))
-    return tuple(found[version] for version in sorted(found))
+        complete = sorted(parts) == list(range(1, count + 1))
+        found = Checkpoint(version, tuple(parts[number] for number in sorted(parts)))
+        (whole if complete else partial).append(found)
+    preferred = sorted(whole + single, key=lambda found: (found.version, len(found.paths) == 1))
+    return tuple(preferred), tuple(partial)

@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
 from lakescan.errors import CorruptLog
+from lakescan.schema import padded
+from lakescan.time_zones import instants
 
 
 def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, log: str) -> pa.StructArray:
@@ -19,7 +21,7 @@ def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, lo
     for source, field in zip(texts.type, fields, strict=True):
         found = member(texts, source.name)
         try:
-            columns.append(_typed(found, field.type, zone))
+            columns.append(padded(_typed(found, field.type, zone), field))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise CorruptLog(
                 log, f"a value of the partition column {field.name} is no {field.type} ({error})"
@@ -31,8 +33,6 @@ def _typed(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     if pa.types.is_timestamp(target):
         return _timestamps(texts, target, zone)
-    if pa.types.is_binary(target):
-        return _binary(texts)
     if pa.types.is_null(target):
         return pa.nulls(len(texts))
     return texts.cast(target)
@@ -44,12 +44,4 @@ def _timestamps(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     if target.tz is None:
         return local
     absolute = pc.if_else(zoned, texts, None).cast(target)
-    there = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="latest").cast(target)
-    return pc.coalesce(absolute, there)
-
-
-def _binary(texts: pa.Array) -> pa.Array:
-    """Delta writes each byte as the character of that number."""
-    found = texts.dictionary_encode()
-    values = [value.encode("latin-1", errors="replace") for value in found.dictionary.to_pylist()]
-    return pa.array(values, pa.binary()).take(found.indices)
+    return pc.coalesce(absolute, instants(local, zone))

@@ -6,19 +6,33 @@ implements; any other is refused by name, before any data file is touched.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from lakescan.delta import column_mapping
-from lakescan.errors import CorruptLog, UnsupportedFeature
+from lakescan.delta.type_widening import once_float
+from lakescan.errors import CatalogManaged, CorruptLog, UnsupportedFeature
 from lakescan.schema import arrow_schema
 
 SUPPORTED_FEATURES = frozenset(
-    {"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+    {
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
 )
+_CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
 _NO_COLUMNS = '{"type": "struct", "fields": []}'
 _GENERATED = "delta.generationExpression"
 _NEWEST_READER = 3
@@ -54,8 +68,11 @@ class Protocol:
     def refuse_unsupported(self, location: str) -> None:
         if not 1 <= self.reader_version <= _NEWEST_READER:
             raise UnsupportedFeature(location, f"version {self.reader_version} of Delta's reader protocol")
-        unknown = sorted(self.reader_features - SUPPORTED_FEATURES)
-        if unknown and self.reader_version >= _FEATURES_NAMED_FROM:
+        if self.reader_version < _FEATURES_NAMED_FROM:
+            return
+        if managed := sorted(self.reader_features & _CATALOG_FEATURES):
+            raise CatalogManaged(location, managed[0])
+        if unknown := sorted(self.reader_features - SUPPORTED_FEATURES):
             raise UnsupportedFeature(location, "the table feature " + ", ".join(unknown))
 
 
@@ -94,7 +111,12 @@ class Metadata:
     @cached_property
     def source_schema(self) -> pa.Schema:
         """The same fields in the same order, in the names and ids that files and statistics use."""
-        return arrow_schema(column_mapping.physical_names(self.schema_json, self._mapping_mode))
+        return arrow_schema(column_mapping.physical_names(self.schema_json, self.mapping_mode))
+
+    @cached_property
+    def once_float(self) -> frozenset[tuple[str, ...]]:
+        """The columns whose statistics in old files are only as close as a float."""
+        return once_float(self.schema_json)
 
     @cached_property
     def spark_schema(self) -> str:
@@ -107,6 +129,17 @@ class Metadata:
         notes = {field["name"]: field.get("metadata") or {} for field in self.schema_json["fields"]}
         return {name: str(found[_GENERATED]) for name, found in notes.items() if _GENERATED in found}
 
+    @cached_property
+    def partition_fields(self) -> list[pa.Field]:
+        """The partition columns as fields of the schema, in partition order; the log may write another case."""
+        by_name = {field.name.lower(): field for field in self.schema}
+        exact = {field.name: field for field in self.schema}
+        return [exact.get(name) or by_name[name.lower()] for name in self.partition_columns]
+
+    def under(self, protocol: Protocol) -> "Metadata":
+        """The same metadata where the protocol changed beside it."""
+        return replace(self, maps_columns=protocol.maps_columns)
+
     @property
-    def _mapping_mode(self) -> str:
+    def mapping_mode(self) -> str:
         return self.properties.get(column_mapping.MODE, "none").lower() if self.maps_columns else "none"

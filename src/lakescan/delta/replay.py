@@ -2,11 +2,13 @@
 
 The newest action for a file wins, where a file is its path together with its deletion vector. Commits are
 reconciled among themselves first; then a checkpoint's add stands unless some commit speaks of the same file.
-The live files stay Arrow columns throughout.
+The live files stay Arrow columns throughout. A checkpoint that cannot be read is passed over, with a warning,
+where the log can rebuild the version without it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.delta.actions import ActionSource, StatisticsRequest, keys
+from lakescan.delta.actions import ROW_TRACKING, ActionSource, StatisticsRequest, keys
 from lakescan.delta.checkpoint import checkpoint_actions, checkpoint_sources
+from lakescan.delta.checksum import Checksum, read_checksum
 from lakescan.delta.commits import CommitText, file_actions, read_commits
 from lakescan.delta.log_segment import LogSegment
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.protocol import Metadata, Protocol
-from lakescan.errors import CorruptLog
+from lakescan.errors import CheckpointIgnored, CorruptLog, MissingCommit, UnreadableCheckpoint, VersionNotFound
 from lakescan.scan.statistics import statistics_type
 from lakescan.storage import Storage
 
@@ -31,6 +34,7 @@ class Replay:
 
     storage: Storage
     segment: LogSegment
+    _fallback: "list[Replay]" = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def commits(self) -> list[CommitText]:
@@ -49,28 +53,45 @@ class Replay:
     @cached_property
     def live_files(self) -> "LiveFiles":
         names = physical_partition_names(self.metadata)
+        if self._fallback:
+            return self._fallback[0].live_files
+        try:
+            return self._reconciled(names)
+        except UnreadableCheckpoint as error:
+            return self._without_checkpoint(error).live_files
+
+    def _reconciled(self, names: Sequence[str]) -> "LiveFiles":
         commits = file_actions(self.commits, names)
         sources: list[ActionSource] = [commits]
         parts = [commits.adds]
         if self.segment.checkpoint:
             for source in checkpoint_sources(self.storage, self.segment.checkpoint, names):
-                adds = source.adds
-                stale = pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=commits.touched)
                 sources.append(source)
-                parts.append(adds.filter(pc.invert(stale)))
+                parts.append(_not_touched(source.adds, commits.touched))
         numbered = [
             part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
             for at, part in enumerate(parts)
         ]
-        return LiveFiles(tuple(sources), pa.concat_tables(numbered))
+        return LiveFiles(tuple(sources), pa.concat_tables(numbered), self.segment.version)
 
     @property
     def _log(self) -> str:
         return f"{self.storage.location}/{LOG_FOLDER}"
 
+    @cached_property
+    def _checksum(self) -> Checksum | None:
+        return None if self.segment.checksum is None else read_checksum(self.storage, self.segment.checksum)
+
     def _newest(self, name: str) -> Mapping[str, Any]:
-        for action in self._newest_first(name):
-            return action
+        if self._checksum is not None:
+            return self._checksum.action(name)
+        if self._fallback:
+            return self._fallback[0]._newest(name)
+        try:
+            for action in self._newest_first(name):
+                return action
+        except UnreadableCheckpoint as error:
+            return self._without_checkpoint(error)._newest(name)
         raise CorruptLog(self._log, f"no {name} action up to version {self.segment.version}")
 
     def _newest_first(self, name: str) -> Iterator[Mapping[str, Any]]:
@@ -79,6 +100,17 @@ class Replay:
         if self.segment.checkpoint:
             yield from checkpoint_actions(self.storage, self.segment.checkpoint, name)
 
+    def _without_checkpoint(self, error: UnreadableCheckpoint) -> "Replay":
+        if self.segment.older is None:
+            raise error
+        try:
+            older = self.segment.older()
+        except (MissingCommit, VersionNotFound):
+            raise error from None
+        warnings.warn(CheckpointIgnored(error.file, self.segment.version, error.why), stacklevel=2)
+        self._fallback.append(Replay(self.storage, older))
+        return self._fallback[0]
+
 
 @dataclass(frozen=True)
 class LiveFiles:
@@ -86,19 +118,47 @@ class LiveFiles:
 
     sources: tuple[ActionSource, ...]
     table: pa.Table
+    version: int
 
     def statistics(self, source: pa.ChunkedArray, row: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
         """Statistics of some of the files, in the order given."""
+        return self._gather(source, row, statistics_type(wanted.logical), lambda at, rows: self._held(at, rows, wanted))
+
+    def row_tracking(self, source: pa.ChunkedArray, row: pa.ChunkedArray) -> pa.StructArray:
+        """First row ids and commit versions of some of the files, in the order given."""
+        return self._gather(source, row, ROW_TRACKING, lambda at, rows: at.row_tracking(rows))
+
+    def _gather(
+        self,
+        source: pa.ChunkedArray,
+        row: pa.ChunkedArray,
+        type_: pa.DataType,
+        ask: Callable[[ActionSource, pa.Array], pa.StructArray],
+    ) -> pa.StructArray:
         numbers = source.to_numpy()
         order, parts = [], []
         for at, holder in enumerate(self.sources):
             chosen = np.flatnonzero(numbers == at)
             if len(chosen):
                 order.append(chosen)
-                parts.append(holder.statistics(row.take(pa.array(chosen)).combine_chunks(), wanted))
+                parts.append(ask(holder, row.take(pa.array(chosen)).combine_chunks()))
         if not parts:
-            return pa.array([], statistics_type(wanted.logical))
+            return pa.array([], type_)
         return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
+
+    def _held(self, holder: ActionSource, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+        try:
+            return holder.statistics(rows, wanted)
+        except UnreadableCheckpoint as error:
+            # The files are known; without their statistics they are all read, which is right.
+            warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
+            return pa.nulls(len(rows), statistics_type(wanted.logical))
+
+
+def _not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
+    if not len(touched):
+        return adds
+    return adds.filter(pc.invert(pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)))
 
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:

@@ -18,7 +18,10 @@ from lakescan.delta.log_segment import LogSegment
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.partition_values import typed_partition
 from lakescan.delta.replay import Replay
+from lakescan.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.predicate import Column
+from lakescan.reader.file_metadata import NAME as METADATA
+from lakescan.reader.file_metadata import FileMetadata
 from lakescan.scan.builder import ScanBuilder
 from lakescan.schema import prune
 from lakescan.storage import Storage
@@ -51,6 +54,10 @@ class DeltaSnapshot:
         return self.storage.location
 
     @property
+    def token(self) -> str:
+        return f"delta {self.location}@{self.version}"
+
+    @property
     def schema(self) -> pa.Schema:
         return self._replay.metadata.schema
 
@@ -62,9 +69,19 @@ class DeltaSnapshot:
     def spark_schema(self) -> str:
         return self._replay.metadata.spark_schema
 
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        return pa.schema([column.field for column in self.computed_columns.values()])
+
+    @cached_property
+    def computed_columns(self) -> Mapping[str, FileMetadata]:
+        if any(name.lower() == METADATA for name in self.schema.names):
+            return {}
+        return {METADATA: FileMetadata(self.data_files, row_tracking(self.properties))}
+
     @cached_property
     def partition_columns(self) -> tuple[str, ...]:
-        return tuple(field.name for field in self._partition_fields)
+        return tuple(field.name for field in self._replay.metadata.partition_fields)
 
     @property
     def generated_columns(self) -> Mapping[str, str]:
@@ -93,6 +110,11 @@ class DeltaSnapshot:
         with self._lock:
             return self._files
 
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        if not is_tracked(names):
+            return files
+        return with_tracking(files, self._replay.live_files.row_tracking(files["source"], files["row"]))
+
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         return self._statistics(files, columns, exact=False)
 
@@ -102,18 +124,14 @@ class DeltaSnapshot:
     def _statistics(self, files: pa.Table, columns: Collection[Column], exact: bool) -> pa.StructArray:
         names = {column.path for column in columns}
         logical, physical = prune(self.schema, self.source_schema, names)
-        request = StatisticsRequest(logical, physical, exact)
+        request = StatisticsRequest(logical, physical, exact, self._replay.metadata.once_float)
         return self._replay.live_files.statistics(files["source"], files["row"], request)
 
     @cached_property
     def _files(self) -> pa.Table:
         raw = self._replay.live_files.table.combine_chunks()
         texts = raw["partition"].combine_chunks()
-        partition = typed_partition(texts, self._partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}")
+        partition = typed_partition(
+            texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"
+        )
         return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
-
-    @cached_property
-    def _partition_fields(self) -> list[pa.Field]:
-        by_name = {field.name.lower(): field for field in self.schema}
-        exact = {field.name: field for field in self.schema}
-        return [exact.get(name) or by_name[name.lower()] for name in self._replay.metadata.partition_columns]

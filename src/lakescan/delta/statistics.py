@@ -2,15 +2,17 @@
 
 Statistics come as JSON text or, in checkpoints, parsed. Either way a value that cannot be read is unknown
 (null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond, and
-some writers round long decimals; all three are widened here, so that a minimum is never above, and a maximum
-never below, a value of the file.
+some writers round long decimals; these are widened here, as are the bounds of a double that was a float, so that
+a minimum is never above, and a maximum never below, a value of the file.
 """
 
 import io
 import json
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as paj
@@ -66,21 +68,23 @@ def _counts(wanted: StatisticsRequest) -> StatisticsRequest:
 def _as_bounds(found: pa.Array | None, wanted: StatisticsRequest, widen: Any) -> pa.Array | None:
     if found is None:
         return None
-    return _convert(found, pa.struct(list(wanted.logical)), pa.struct(list(wanted.physical)), widen)
+    return _convert(found, pa.struct(list(wanted.logical)), pa.struct(list(wanted.physical)), widen, wanted.once_float)
 
 
-def _convert(found: pa.Array | None, logical: pa.DataType, physical: pa.DataType, widen: Any) -> pa.Array:
+def _convert(
+    found: pa.Array, logical: pa.DataType, physical: pa.DataType, widen: Any, once_float: Collection[tuple[str, ...]]
+) -> pa.Array:
     """`found` in the logical type; children that are absent or of another shape become unknown."""
-    assert found is not None
     if not pa.types.is_struct(logical):
-        return widen(_cast(found, logical))
+        return widen(_cast(found, logical), () in once_float)
     if not pa.types.is_struct(found.type):
         return pa.nulls(len(found), logical)
     children = []
     for field, twin in zip(logical, physical, strict=True):
         child = member(found, twin.name)
+        below = {path[1:] for path in once_float if path[:1] == (field.name,)}
         children.append(
-            pa.nulls(len(found), field.type) if child is None else _convert(child, field.type, twin.type, widen)
+            pa.nulls(len(found), field.type) if child is None else _convert(child, field.type, twin.type, widen, below)
         )
     if not children:
         return pa.nulls(len(found), logical)
@@ -96,19 +100,36 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.nulls(len(values), target)
 
 
-def _unchanged(values: pa.Array) -> pa.Array:
+def _unchanged(values: pa.Array, once_float: bool) -> pa.Array:
     return values
 
 
-def _lower(values: pa.Array) -> pa.Array:
+def _next_float(values: pa.Array, towards: float) -> pa.Array:
+    """The next float beyond the float that a bound is the text of."""
+    floats = pc.cast(values, pa.float32(), safe=False).to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):  # beyond the largest float is infinity, which is a bound like any other
+        beyond = np.nextafter(floats, np.float32(towards)).astype(np.float64)
+    return pc.if_else(values.is_valid(), pa.array(beyond), pa.scalar(None, pa.float64()))
+
+
+def _lower(values: pa.Array, once_float: bool) -> pa.Array:
+    if once_float and pa.types.is_float64(values.type):
+        return pc.min_element_wise(values, _next_float(values, -np.inf), skip_nulls=False)
     if pa.types.is_decimal(values.type):
         return decimal_bounds.below(values)
-    return pc.subtract(values, _MILLISECOND) if pa.types.is_timestamp(values.type) else values
+    if not pa.types.is_timestamp(values.type):
+        return values
+    moved = pc.subtract(values, _MILLISECOND)
+    # Beyond the last moment there is, Arrow counts on from the other end; such a bound is unknown.
+    return pc.if_else(pc.less(moved, values), moved, pa.scalar(None, values.type))
 
 
-def _upper(values: pa.Array) -> pa.Array:
+def _upper(values: pa.Array, once_float: bool) -> pa.Array:
+    if once_float and pa.types.is_float64(values.type):
+        return pc.max_element_wise(values, _next_float(values, np.inf), skip_nulls=False)
     if pa.types.is_timestamp(values.type):
-        return pc.add(values, _MILLISECOND)
+        moved = pc.add(values, _MILLISECOND)
+        return pc.if_else(pc.greater(moved, values), moved, pa.scalar(None, values.type))
     if pa.types.is_decimal(values.type):
         return decimal_bounds.above(values)
     if not pa.types.is_string(values.type):
@@ -132,7 +153,9 @@ def _read_json(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
     lines = pc.replace_substring_regex(pc.fill_null(texts, "{}"), r"[\r\n]", " ")
     lines = pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "{}", lines).cast(pa.large_string())
     offsets = pa.array([0, len(lines)], pa.int64())
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), "\n")[0].as_buffer()
+    # The separator must be of the lines' own type: there is no kernel for another.
+    separator = pa.scalar("\n", lines.type)
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer()
     longest = pc.max(pc.binary_length(lines)).as_py()
     table = paj.read_json(
         io.BytesIO(joined),

@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
+import pyarrow as pa
+
+from lakescan.delta.changes import DeltaChanges, change_range
+from lakescan.delta.commit_range import CommitRange
+from lakescan.delta.history import read_history
 from lakescan.delta.log_segment import LogSegment, list_log
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.snapshot import DeltaSnapshot
-from lakescan.delta.time_travel import parse_timestamp, version_at
+from lakescan.delta.time_travel import TimeTravel, parse_timestamp, split_path, version_at
 from lakescan.errors import InvalidVersion
 from lakescan.storage import Storage
 
@@ -22,6 +27,8 @@ class DeltaTable:
 
     storage: Storage
     zone: str = "UTC"
+    pinned: TimeTravel | None = None
+    """The version that the table's path asks for, as in `orders@v12`."""
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
     _kept: list[DeltaSnapshot] = field(default_factory=list, repr=False, compare=False)
 
@@ -32,12 +39,43 @@ class DeltaTable:
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> DeltaSnapshot:
         if version is not None and timestamp is not None:
             raise InvalidVersion(version, f"a timestamp, {timestamp}, is given too. Give one of the two.")
+        if self.pinned is not None:
+            if version is not None or timestamp is not None:
+                raise InvalidVersion(version or timestamp, "the table's path asks for a version already.")
+            version, timestamp = self.pinned.version, self.pinned.timestamp
         listing = list_log(self.storage)
         number = None if version is None else _number(version)
         if timestamp is not None:
             newest = self._of(listing.segment())
-            number = version_at(self.storage, listing, parse_timestamp(timestamp), dict(newest.properties))
+            number = version_at(self.storage, listing, parse_timestamp(timestamp, self.zone), dict(newest.properties))
         return self._of(listing.segment(number))
+
+    def commits(self, start: int, end: int | None = None) -> CommitRange:
+        """The commits `start` to `end`, both included; to the newest where no end is given."""
+        return CommitRange.of(self.storage, self.zone, list_log(self.storage), start, end)
+
+    def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> DeltaChanges:
+        """Rows inserted, deleted and updated by the commits from `start` to `end`, both included.
+
+        Each is a version or a time: the first commit not before `start`, the last not after `end`; without an end
+        the newest.
+        """
+        self._refuse_pinned("Changes are")
+        listing = list_log(self.storage)
+        newest = self._of(listing.segment())
+        first, last = change_range(self.storage, self.zone, listing, dict(newest.properties), start, end)
+        return DeltaChanges.of(CommitRange.of(self.storage, self.zone, listing, first, last))
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """What was done to the table, newest first: a row a commit, in the columns of Delta's DESCRIBE HISTORY."""
+        self._refuse_pinned("A history is")
+        listing = list_log(self.storage)
+        return read_history(self.storage, listing, dict(self._of(listing.segment()).properties), limit)
+
+    def _refuse_pinned(self, what: str) -> None:
+        if self.pinned is not None:
+            asked = self.pinned.version if self.pinned.timestamp is None else self.pinned.timestamp
+            raise InvalidVersion(asked, f"{what} the whole table's: leave the version out of its path.")
 
     def _of(self, segment: LogSegment) -> DeltaSnapshot:
         with self._lock:
@@ -50,7 +88,19 @@ class DeltaTable:
 
 
 def is_delta(storage: Storage) -> bool:
-    return storage.has_folder(LOG_FOLDER)
+    """Whether there is a log at the location, or at the part of it before a version (`orders@v12`)."""
+    if storage.has_folder(LOG_FOLDER):
+        return True
+    travel = split_path(storage.location)
+    return travel is not None and Storage(travel[0]).has_folder(LOG_FOLDER)
+
+
+def open_delta(storage: Storage, zone: str) -> DeltaTable:
+    """The table at a location for which `is_delta` is true; a folder named like a version is a table like any other."""
+    if "@" not in storage.location or storage.has_folder(LOG_FOLDER):
+        return DeltaTable(storage, zone)
+    location, travel = split_path(storage.location) or (storage.location, None)
+    return DeltaTable(Storage(location), zone, travel)
 
 
 def _number(version: int | str) -> int:

@@ -5,26 +5,62 @@ itself where in-commit timestamps are on, and otherwise its file's modification 
 version: a commit never looks older than the one before it.
 """
 
-from collections.abc import Callable
-from datetime import datetime, timezone
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
 
 from lakescan.delta.commits import read_commits
 from lakescan.delta.log_segment import Commit, LogListing
 from lakescan.errors import InvalidVersion, VersionNotFound
 from lakescan.storage import Storage
+from lakescan.time_zones import instants
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
 ENABLED = "delta.enableInCommitTimestamps"
 ENABLED_FROM = "delta.inCommitTimestampEnablementVersion"
 
 
-def parse_timestamp(found: str | datetime) -> int:
-    """Milliseconds since the epoch; a time without a zone is in UTC."""
+_IN_PATH = re.compile(r"^(?P<path>.+)@(?:[vV](?P<version>\d+)|(?P<time>\d{17}))$")
+
+
+@dataclass(frozen=True)
+class TimeTravel:
+    """Which version is asked for: by its number, by a moment, or (neither) the newest."""
+
+    version: int | str | None = None
+    timestamp: str | datetime | None = None
+
+
+def split_path(path: str) -> tuple[str, TimeTravel] | None:
+    """The table and the version in a path of Delta's form `table@v12` or `table@yyyyMMddHHmmssSSS`, if it is one."""
+    found = _IN_PATH.match(path)
+    if found is None:
+        return None
+    if found["version"]:
+        return found["path"], TimeTravel(version=int(found["version"]))
+    digits = found["time"]
+    try:
+        moment = datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:]))
+    except ValueError as error:
+        raise InvalidVersion(digits, "write a time in a path as yyyyMMddHHmmssSSS.") from error
+    return found["path"], TimeTravel(timestamp=moment)
+
+
+def parse_timestamp(found: str | datetime, zone: str = "UTC") -> int:
+    """Milliseconds since the epoch; a time without a zone is in the reader's."""
     try:
         moment = found if isinstance(found, datetime) else datetime.fromisoformat(found.replace("Z", "+00:00"))
     except ValueError as error:
         raise InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.") from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    if moment.tzinfo is None:
+        moment = (
+            instants(pa.array([moment], pa.timestamp("us")), zone).cast(pa.int64())[0].as_py() * _MICROSECOND + _EPOCH
+        )
+    since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 
@@ -46,6 +82,30 @@ def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties
         wanted = f"{when}, which is {relation} commit"
         raise VersionNotFound(storage.location, wanted, listing.earliest, listing.latest)
     return version
+
+
+def commit_after(storage: Storage, listing: LogListing, moment_ms: int, properties: dict[str, str], asked: str) -> int:
+    """The first commit that is not before a moment; an error that names the range where there is none, or where
+    older commits that are gone may be meant."""
+    commits = list(listing.commits)
+    inside = _first_with_own_time(commits, properties)
+    own_time, times = _own_time(storage), _monotonic(commits[:inside])
+    at = next((at for at, time in enumerate(times) if time >= moment_ms), None)
+    if at is None:
+        at = _first_not_before(commits[inside:], moment_ms, own_time) + inside
+    if at == len(commits):
+        raise VersionNotFound(
+            storage.location, f"{asked}, which is after its newest commit", commits[0].version, listing.latest
+        )
+    first = commits[at].version
+    if at == 0 and first > 0 and (times[0] if inside else own_time(commits[0])) > moment_ms:
+        raise VersionNotFound(storage.location, f"{asked}, which is before its first commit", first, listing.latest)
+    return first
+
+
+def rising_times(commits: Sequence[Commit]) -> dict[int, int]:
+    """Each version's file time, none before that of the version before it."""
+    return dict(zip([commit.version for commit in commits], _monotonic(commits), strict=True))
 
 
 def _first_with_own_time(commits: list[Commit], properties: dict[str, str]) -> int:
@@ -79,13 +139,24 @@ def _newest_not_after(commits: list[Commit], moment_ms: int, time: Callable[[Com
     return commits[low].version
 
 
+def _first_not_before(commits: list[Commit], moment_ms: int, time: Callable[[Commit], int]) -> int:
+    low, high = 0, len(commits)
+    while low < high:
+        middle = (low + high) // 2
+        if time(commits[middle]) >= moment_ms:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def _newest_by_file_time(commits: list[Commit], moment_ms: int) -> int | None:
     times = _monotonic(commits)
     reached = [commit.version for commit, time in zip(commits, times, strict=True) if time <= moment_ms]
     return reached[-1] if reached else None
 
 
-def _monotonic(commits: list[Commit]) -> list[int]:
+def _monotonic(commits: Sequence[Commit]) -> list[int]:
     times: list[int] = []
     for commit in commits:
         times.append(max(commit.modified_ms, times[-1] + 1 if times else commit.modified_ms))

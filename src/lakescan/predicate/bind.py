@@ -2,7 +2,9 @@
 
 In a bound predicate every column is spelled as the schema spells it, and every literal has the type in which
 Spark (ANSI mode, session time zone UTC) compares it; no literal is ever rounded to fit. A predicate that Spark
-would refuse, or that would need a cast of a text column, raises InvalidFilter, UnknownColumn or AmbiguousColumn.
+would refuse, or that would need a cast of a text column, raises InvalidFilter, UnknownColumn or AmbiguousColumn;
+so does one that would compare a string by a collation or a CHAR column, which Spark pads: statistics and Arrow know
+only the bytes that were stored.
 """
 
 from collections.abc import Sequence
@@ -30,6 +32,7 @@ from lakescan.predicate.tree import (
     Predicate,
     StartsWith,
 )
+from lakescan.schema import collation_of, field_at, is_variant, padded_length
 
 
 def bind(predicate: Predicate, schema: pa.Schema) -> Predicate:
@@ -59,7 +62,9 @@ class _Incomparable(Exception):
 def _bind_leaf(leaf: Comparison | In | StartsWith, schema: pa.Schema) -> Predicate:
     column, kind = resolve(leaf.left if isinstance(leaf, Comparison) else leaf.column, schema)
     if pa.types.is_nested(kind):
-        raise _Incomparable(f"{column} is a {kind}, which can only be asked for IS NULL")
+        name = "variant" if is_variant(kind) else str(kind)
+        raise _Incomparable(f"{column} is a {name}, which can only be asked for IS NULL")
+    _refuse_special_text(column, schema)
     match leaf:
         case StartsWith(_, prefix):
             if not is_text(kind) and not pa.types.is_null(kind):
@@ -71,9 +76,20 @@ def _bind_leaf(leaf: Comparison | In | StartsWith, schema: pa.Schema) -> Predica
             if isinstance(right, Literal):
                 return Comparison(op, column, _as_compared(right, kind))
             other, other_kind = resolve(right, schema)
+            _refuse_special_text(other, schema)
             if comparison_type(kind, other_kind) is None:
                 raise _Incomparable(f"{column} is {kind} and {other} is {other_kind}, which cannot be compared")
             return Comparison(op, column, other)
+
+
+def _refuse_special_text(column: Column, schema: pa.Schema) -> None:
+    field = field_at(schema, column.path)
+    collation = None if field is None else collation_of(field)
+    if collation is not None:
+        raise _Incomparable(f"{column} is compared by the collation {collation}, and Lakescan compares only bytes")
+    length = None if field is None else padded_length(field)
+    if length is not None:
+        raise _Incomparable(f"{column} is a CHAR({length}), which can only be asked for IS NULL")
 
 
 def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
@@ -89,7 +105,8 @@ def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
             raise AmbiguousColumn(".".join(column.path), [prefix + field.name for field in candidates])
         kind = candidates[0].type
         found = (*found, candidates[0].name)
-        fields = [kind.field(index) for index in range(kind.num_fields)] if pa.types.is_struct(kind) else []
+        inside = pa.types.is_struct(kind) and not is_variant(kind)
+        fields = [kind.field(index) for index in range(kind.num_fields)] if inside else []
     return Column(found), kind
 
 

@@ -1,8 +1,9 @@
 """Columns of a data file in the table's exact type and names, however the file was written.
 
-Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a
-narrower type is widened; nothing is ever cut: a value that does not fit is an error. Structs, lists and maps
-are rebuilt around their aligned children, sharing buffers.
+Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a type that
+Delta can widen to the table's is widened; a file in any other type is an error, and so is a value that does not
+fit: nothing is ever cut; a CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
+children, sharing buffers.
 """
 
 from collections.abc import Iterable
@@ -10,7 +11,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.schema import FIELD_ID
+from lakescan.reader.variant import whole_variants
+from lakescan.schema import FIELD_ID, is_variant, padded
 
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
@@ -31,8 +33,11 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return _align_value(array, wanted)
-    if array.type.equals(wanted):
+        return padded(_align_value(array, wanted), target)
+    if is_variant(wanted):
+        return whole_variants(array)
+    # The same names in the file mean the same fields only where the table's own names are the files' names.
+    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
         return _align_struct(array, found, source, target)
@@ -77,10 +82,46 @@ def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
         return array
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
+    if pa.types.is_dictionary(array.type):
+        return _align_value(array.dictionary_decode(), wanted)
+    if not _becomes(array.type, wanted):
+        raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Spark keeps microseconds and drops the rest; a checked cast would refuse instead.
         array = pc.floor_temporal(array, unit="microsecond")
     return array.cast(wanted)
+
+
+def _becomes(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether Delta reads a file's type as the table's: one kind in another size, or a type change it can widen.
+
+    Arrow itself would cast more, and quietly: a double to a float, a number to its text.
+    """
+    kinds = pa.types
+    if kinds.is_null(found):
+        return True
+    if kinds.is_integer(found):
+        return kinds.is_integer(wanted) or kinds.is_decimal(wanted) or (kinds.is_float64(wanted) and _is_narrow(found))
+    if kinds.is_floating(found):
+        return kinds.is_float64(wanted) and not kinds.is_float64(found)
+    if kinds.is_decimal(found):
+        return bool(kinds.is_decimal(wanted))
+    if kinds.is_date(found):
+        return kinds.is_date(wanted) or (kinds.is_timestamp(wanted) and wanted.tz is None)
+    if kinds.is_timestamp(found):
+        return bool(kinds.is_timestamp(wanted))
+    return _is_bytes(found) and _is_bytes(wanted)
+
+
+def _is_narrow(integer: pa.DataType) -> bool:
+    return bool(integer.bit_width <= 32)
+
+
+def _is_bytes(type_: pa.DataType) -> bool:
+    kinds = pa.types
+    text = kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_)
+    plain = kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_binary_view(type_)
+    return bool(text or plain or kinds.is_fixed_size_binary(type_))
 
 
 def _is_list(type_: pa.DataType) -> bool:

@@ -4,6 +4,7 @@ Only the leaves that the plan needs are read. The file is read one row group at 
 number of bytes, so memory grows neither with the file nor with the width of its rows.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,9 @@ from lakescan.columns import empty_structs
 from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
 from lakescan.predicate import Column, Predicate, columns_of
 from lakescan.reader.align import align, find_field
+from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
+from lakescan.schema import is_variant
 from lakescan.storage import Storage
 
 _BATCH_BYTES = 8 << 20
@@ -76,6 +79,12 @@ class ParquetRows:
                 found.extend(_leaf_names(field, source, field.name))
         return found
 
+    @cached_property
+    def _calendar(self) -> HybridCalendar | None:
+        schema = self.file.schema
+        has_int96 = any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
+        return hybrid_calendar(self.file.metadata.metadata, has_int96)
+
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
         columns = []
         for at, source, target in zip(self._places, self.source, self.schema, strict=True):
@@ -84,8 +93,11 @@ class ParquetRows:
             if index < 0:
                 columns.append(pa.nulls(len(read), target.type))
                 continue
+            column = read.field(index)
+            if self._calendar is not None:
+                column = rebased(column, self._calendar)
             try:
-                columns.append(align(read.field(index), read.type.field(index), source, target))
+                columns.append(align(column, read.type.field(index), source, target))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 raise SchemaMismatch(
                     self.name, target.name, str(read.type.field(index).type), str(target.type)
@@ -107,10 +119,16 @@ class ParquetRows:
 
     def _leaves(self, predicate: Predicate) -> dict[Column, LeafColumn]:
         """Where the predicate's columns are among the file's leaves; only those reached through structs alone."""
-        by_path = {self.file.schema.column(at).path: at for at in range(len(self.file.schema))}
+        paths = [self.file.schema.column(at).path for at in range(len(self.file.schema))]
+        # A name may have a dot in it, so that two leaves have one path; then the path is no answer.
+        times = Counter(paths)
+        by_path = {path: at for at, path in enumerate(paths) if times[path] == 1}
         found = {}
         for column in columns_of(predicate):
             path, type_ = self._file_path(column)
+            if self._calendar is not None and (pa.types.is_date(type_) or pa.types.is_timestamp(type_)):
+                # The footer's bounds are in the file's own calendar.
+                continue
             if path in by_path and self.file.schema.column(by_path[path]).max_repetition_level == 0:
                 found[column] = LeafColumn(by_path[path], type_)
         return found
@@ -133,8 +151,8 @@ class ParquetRows:
 
 
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:
-    """The parts of a file's column that `source` asks for; all of it where it is not a struct."""
-    if not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
+    """The parts of a file's column that `source` asks for; all of it where it is not a struct with fields to choose."""
+    if is_variant(source.type) or not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
         return [path]
     found: list[str] = []
     for child in source.type:

@@ -3,8 +3,8 @@
 Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,8 +19,6 @@ from lakescan.storage import Storage
 
 class DeletedRows(Protocol):
     """Positions of deleted rows in one data file."""
-
-    def __len__(self) -> int: ...
 
     def between(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
         """Those in [start, stop), in order."""
@@ -37,6 +35,21 @@ class DataFiles(Protocol):
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         """The rows of the file that are not to be read, None where all are."""
+
+
+class ComputedColumn(Protocol):
+    """A column whose values the reader works out, from what the log says of a file and where in it a row is."""
+
+    def needs(self, wanted: pa.Field) -> Collection[str]:
+        """Columns of the planner's file table that the values rest on; `wanted` may be a part of the column."""
+
+    def stored(self, wanted: pa.Field) -> pa.Schema:
+        """Columns of the data files that the values rest on; all null where a file has none of the name."""
+
+    def values(
+        self, wanted: pa.Field, file: Mapping[str, Any], positions: pa.Array, stored: Sequence[pa.Array]
+    ) -> pa.Array:
+        """A value for each row; `positions` are the rows' in the file, `stored` their values in the columns above."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,8 @@ class ReadPlan:
     """No task needs to give more than these rows."""
     aggregation: Aggregation | None = None
     """What leaves are partial rows of this, in place of rows of `output`."""
+    computed: Mapping[str, ComputedColumn] = field(default_factory=dict)
+    """How the columns of `schema` that are neither in files nor partition values come about, by name."""
 
 
 @dataclass(frozen=True)

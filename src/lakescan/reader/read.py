@@ -1,7 +1,8 @@
 """One task to Arrow batches: the work of an executor, and of `to_arrow()` on the driver.
 
 What leaves has exactly the plan's output schema. Deleted rows are dropped by their position in the file before
-anything else looks at them; then partition values are filled in and the plan's filter is applied.
+anything else looks at them; then partition values and computed columns are filled in and the plan's filter is
+applied.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,16 +46,36 @@ def _rows(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
 
 
 def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    stored = [at for at, field in enumerate(plan.schema) if field.name not in plan.partition_columns]
-    schema = pa.schema([plan.schema.field(at) for at in stored])
-    source = pa.schema([plan.source.field(at) for at in stored])
+    stored = [at for at, field in enumerate(plan.schema) if _is_stored(plan, field)]
+    besides = [field for _, fields in _computed(plan) for field in fields]
+    schema = pa.schema([plan.schema.field(at) for at in stored] + besides)
+    source = pa.schema([plan.source.field(at) for at in stored] + besides)
     rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, source)
     deleted = plan.files.deleted_rows(piece)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
         position = group.first_row
+        if deleted is not None and len(deleted.between(position, position + group.num_rows)) == group.num_rows:
+            continue
         for batch in rows.batches(group):
             start, position = position, position + batch.num_rows
-            yield _finish(plan, _without(batch, deleted, start), piece["partition"])
+            # Positions travel with the rows, so that whatever drops rows drops theirs.
+            numbered = _with_positions(batch, start) if plan.computed else batch
+            yield _finish(plan, _without(numbered, deleted, start), piece)
+
+
+def _is_stored(plan: ReadPlan, field: pa.Field) -> bool:
+    return field.name not in plan.partition_columns and field.name not in plan.computed
+
+
+def _computed(plan: ReadPlan) -> list[tuple[pa.Field, pa.Schema]]:
+    """The computed columns of the plan's schema, and what is read of each file for them."""
+    found = [field for field in plan.schema if field.name in plan.computed]
+    return [(field, plan.computed[field.name].stored(field)) for field in found]
+
+
+def _with_positions(batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
+    positions = pa.array(np.arange(start, start + batch.num_rows, dtype=np.int64))
+    return pa.RecordBatch.from_arrays([*batch.columns, positions], names=[*batch.schema.names, "position"])
 
 
 def _without(batch: pa.RecordBatch, deleted: DeletedRows | None, start: int) -> pa.RecordBatch:
@@ -68,10 +89,10 @@ def _without(batch: pa.RecordBatch, deleted: DeletedRows | None, start: int) -> 
     return batch.filter(pa.array(live))
 
 
-def _finish(plan: ReadPlan, batch: pa.RecordBatch, partition: Mapping[str, Any]) -> pa.RecordBatch:
-    """Partition values filled in, the filter applied, the columns that only it needed dropped."""
-    if plan.partition_columns:
-        batch = _with_partition(plan, batch, partition)
+def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> pa.RecordBatch:
+    """Every column filled in, the filter applied, the columns that only it needed dropped."""
+    if plan.partition_columns or plan.computed:
+        batch = _filled(plan, batch, piece)
     if plan.filter != TRUE:
         batch = batch.filter(evaluate(plan.filter, batch), null_selection_behavior="drop")
     if plan.output.equals(plan.schema):
@@ -85,14 +106,22 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, partition: Mapping[str, Any])
     return pa.RecordBatch.from_arrays(columns, schema=plan.output)
 
 
-def _with_partition(plan: ReadPlan, batch: pa.RecordBatch, partition: Mapping[str, Any]) -> pa.RecordBatch:
-    stored = iter(batch.columns)
-    columns = [
-        pa.repeat(pa.scalar(partition[field.name], field.type), batch.num_rows)
-        if field.name in plan.partition_columns
-        else next(stored)
+def _filled(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> pa.RecordBatch:
+    """The columns of the plan's schema from those of the file: its own, then what computed columns read."""
+    if not len(plan.schema):
+        return pa.RecordBatch.from_struct_array(empty_structs(batch.num_rows))
+    read = iter(batch.columns)
+    stored = {field.name: next(read) for field in plan.schema if _is_stored(plan, field)}
+    computed = {
+        field.name: plan.computed[field.name].values(
+            field, piece, batch.columns[-1], [next(read) for _ in range(len(besides))]
+        )
+        for field, besides in _computed(plan)
+    }
+    partition = {
+        field.name: pa.repeat(pa.scalar(piece["partition"][field.name], field.type), batch.num_rows)
         for field in plan.schema
-    ]
-    if not columns:
-        return batch
-    return pa.RecordBatch.from_arrays(columns, schema=plan.schema)
+        if field.name in plan.partition_columns
+    }
+    filled = stored | computed | partition
+    return pa.RecordBatch.from_arrays([filled[field.name] for field in plan.schema], schema=plan.schema)

@@ -46,9 +46,13 @@ class ScanBuilder:
         return replace(self, hint=conjoin([self.hint, self._bound(predicate)]))
 
     def select(self, *columns: str) -> "ScanBuilder":
-        """Only these columns, in this order."""
-        schema = self.snapshot.schema
-        return self.project(pa.schema([schema.field(resolve(Column((name,)), schema)[0].path[0]) for name in columns]))
+        """Only these columns, in this order; hidden ones too (`_metadata`), and fields of them (`_metadata.row_id`)."""
+        schema, hidden = self._named, self.snapshot.hidden_columns
+        paths = [resolve(Column(_path(name, hidden)), schema)[0].path for name in columns]
+        # Several fields of one hidden column are asked for apart and given together.
+        given = {field.name: field for field in prune(hidden, hidden, set(paths))[0]}
+        names = [path[0] for at, path in enumerate(paths) if path[0] not in given or path[0] not in _firsts(paths[:at])]
+        return self.project(pa.schema([given.get(name) or schema.field(name) for name in names]))
 
     def project(self, output: pa.Schema) -> "ScanBuilder":
         """Only these columns, and of structs only these fields; a part of the table's schema."""
@@ -103,4 +107,19 @@ class ScanBuilder:
         )
 
     def _bound(self, predicate: Predicate | str) -> Predicate:
-        return bind(parse(predicate) if isinstance(predicate, str) else predicate, self.snapshot.schema)
+        return bind(parse(predicate) if isinstance(predicate, str) else predicate, self._named)
+
+    @property
+    def _named(self) -> pa.Schema:
+        """Every column that a query may name."""
+        return pa.schema([*self.snapshot.schema, *self.snapshot.hidden_columns])
+
+
+def _firsts(paths: list[tuple[str, ...]]) -> set[str]:
+    return {path[0] for path in paths}
+
+
+def _path(name: str, hidden: pa.Schema) -> tuple[str, ...]:
+    """A column's name as it is, dots and all; only below a hidden column does a dot lead to a field."""
+    first, dot, field = name.partition(".")
+    return (first, field) if dot and first in hidden.names else (name,)

@@ -4,6 +4,8 @@ Every byte of every file is in exactly one task. A piece is a range of bytes; th
 the piece that holds its middle, so nothing has to be opened to plan.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,8 +18,16 @@ WHOLE = 1 << 62
 OPEN_BYTES = 4 << 20
 
 
-def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
-    """Tasks of at most about `target` bytes, smaller ones where that keeps `parallelism` workers busy."""
+_EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector")
+
+
+def pack(
+    files: pa.Table, parallelism: int, target: int = TARGET_BYTES, besides: Collection[str] = ()
+) -> list[ReadTask]:
+    """Tasks of at most about `target` bytes, smaller ones where that keeps `parallelism` workers busy.
+
+    `besides` names further columns of `files` that the reader wants to know.
+    """
     if not files.num_rows:
         return []
     sizes = files["size"].to_numpy()
@@ -34,7 +44,7 @@ def pack(files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[
     weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
     task = (np.cumsum(weight) - weight) // (target + OPEN_BYTES)
     pieces = (
-        files.select(["path", "partition", "deletion_vector"])
+        files.select([*_EVERY_TASK_NEEDS, *sorted(besides)])
         .take(pa.array(owner))
         .append_column("start", pa.array(start))
         .append_column("length", pa.array(length))

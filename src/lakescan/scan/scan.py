@@ -57,7 +57,7 @@ class Scan:
     def token(self) -> str:
         """Everything that decides the rows, as text."""
         return (
-            f"{self.snapshot.format} {self.snapshot.location}@{self.snapshot.version} "
+            f"{self.snapshot.token} "
             f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
             f"filter={self.predicate} skip={self.hint} limit={self.row_limit} offset={self.row_offset} top={self.top}"
         )
@@ -85,27 +85,37 @@ class Scan:
         return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask]:
-        planned = self.planned
+        plan, planned = self.read_plan, self.planned
+        besides = {
+            name
+            for field in plan.schema
+            if field.name in plan.computed
+            for name in plan.computed[field.name].needs(field)
+        }
+        files = self.snapshot.details(planned.files, besides) if besides else planned.files
         if not planned.skip_rows:
-            return pack(planned.files, parallelism)
-        (first,) = pack(planned.files.slice(0, 1), 1, WHOLE)
-        return [replace(first, skip_rows=planned.skip_rows), *pack(planned.files.slice(1), parallelism)]
+            return pack(files, parallelism, besides=besides)
+        (first,) = pack(files.slice(0, 1), 1, WHOLE, besides=besides)
+        return [replace(first, skip_rows=planned.skip_rows), *pack(files.slice(1), parallelism, besides=besides)]
 
     @cached_property
     def read_plan(self) -> ReadPlan:
         """What every task is read with."""
         _, residual = split_by_columns(self.predicate, self.snapshot.partition_columns)
         schema = self._with_filter_columns(residual)
+        hidden, computed = self.snapshot.hidden_columns, self.snapshot.computed_columns
+        own, source = self.snapshot.schema, self.snapshot.source_schema
         return ReadPlan(
             files=self.snapshot.data_files,
             output=self.output,
             schema=schema,
-            source=twin_of(schema, self.snapshot.schema, self.snapshot.source_schema),
+            source=twin_of(schema, pa.schema([*own, *hidden]), pa.schema([*source, *hidden])),
             partition_columns=frozenset(self.snapshot.partition_columns),
             filter=residual,
             skip=self._skipped_row_groups(residual),
             limit=self.row_limit,
             top=self.top,
+            computed={name: column for name, column in computed.items() if name in schema.names},
         )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -178,7 +188,7 @@ class Scan:
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
         """The output and what the filter needs besides: further columns, and further fields of structs."""
         lacking = {column.path for column in columns_of(residual) if field_at(self.output, column.path) is None}
-        table = self.snapshot.schema
+        table = pa.schema([*self.snapshot.schema, *self.snapshot.hidden_columns])
         wider, _ = prune(table, table, lacking | leaf_paths(self.output))
         names = {path[0] for path in lacking}
         given = [wider.field(field.name) if field.name in names else field for field in self.output]

@@ -7,12 +7,12 @@ A snapshot's files are one Arrow table from the log to the tasks, a row a file. 
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from lakescan.predicate import Column
-from lakescan.reader.plan import DataFiles
+from lakescan.reader.plan import ComputedColumn, DataFiles
 
 if TYPE_CHECKING:
     from lakescan.scan.builder import ScanBuilder
@@ -31,6 +31,10 @@ class Snapshot(Protocol):
     def version(self) -> int: ...
 
     @property
+    def token(self) -> str:
+        """What tells its rows from those of any other table, version or range of versions, as text."""
+
+    @property
     def schema(self) -> pa.Schema:
         """The table's columns, in the names that queries use."""
 
@@ -41,6 +45,14 @@ class Snapshot(Protocol):
     @property
     def spark_schema(self) -> str:
         """The same columns as Spark's JSON, with what Arrow has no place for."""
+
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        """Columns that a query may name but does not get unasked; none has the name of a column of `schema`."""
+
+    @property
+    def computed_columns(self) -> Mapping[str, ComputedColumn]:
+        """How those columns, hidden or not, come about that data files do not hold."""
 
     @property
     def partition_columns(self) -> tuple[str, ...]: ...
@@ -65,6 +77,9 @@ class Snapshot(Protocol):
     def files(self) -> pa.Table:
         """Every live file."""
 
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        """Some rows of `files()` with further columns, those that computed columns need."""
+
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
 
@@ -82,3 +97,14 @@ class Table(Protocol):
 
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> Snapshot:
         """The newest version, or the one asked for."""
+
+
+@runtime_checkable
+class ChangeFeed(Protocol):
+    """A table that can tell what its commits did."""
+
+    def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> Snapshot:
+        """The rows that changed in a range of versions or times, both ends included, and how."""
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """What was done to the table, a row a commit, newest first."""

@@ -63,7 +63,8 @@ class Bridge:
         found = list(items)
         array = self._gateway.new_array(self.java_class(java_class), len(found))
         for at, item in enumerate(found):
-            array[at] = item
+            # Py4J's own `array[at] = item` cannot pass an object that Python implements.
+            self.jvm.java.lang.reflect.Array.set(array, at, item)
         return array
 
     def text_of_all(self, array: JavaObject) -> str:
@@ -136,12 +137,15 @@ class Bridge:
 
     def columns(self, spark_schema: str) -> JavaObject:
         column = self.jvm.org.apache.spark.sql.connector.catalog.Column
+        # A collation is part of a string's type, and only the field as a whole says which.
+        types = [field.dataType() for field in self.data_type(spark_schema).fields()]
         made = []
-        for field in json.loads(spark_schema)["fields"]:
-            metadata = {key: value for key, value in (field.get("metadata") or {}).items() if key != "comment"}
-            comment = (field.get("metadata") or {}).get("comment")
-            kind = self.data_type(json.dumps(field["type"]))
-            made.append(column.create(field["name"], kind, field["nullable"], comment, json.dumps(metadata)))
+        for field, kind in zip(json.loads(spark_schema)["fields"], types, strict=True):
+            notes = field.get("metadata") or {}
+            metadata = {key: value for key, value in notes.items() if key not in ("comment", "__COLLATIONS")}
+            made.append(
+                column.create(field["name"], kind, field["nullable"], notes.get("comment"), json.dumps(metadata))
+            )
         return self.array(CATALOG + "Column", made)
 
     def identity_partitions(self, names: Iterable[str]) -> JavaObject:
@@ -265,7 +269,7 @@ class Bridge:
         made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
         return self.array(READ + "InputPartition", made)
 
-    def reader_factory(self, read: Callable[..., Any], java_schema: JavaObject, schema: Any) -> JavaObject:
+    def reader_factory(self, read: Callable[..., Any], schema: StructType) -> JavaObject:
         """Spark's own factory for readers in Python workers: `read` takes and gives iterators of Arrow batches."""
         python = self.jvm.org.apache.spark.sql.execution.datasources.v2.python
         pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, ("lakescan",))
@@ -283,7 +287,7 @@ class Bridge:
         none = self.jvm.scala.Option.empty()
         # Spark 4.1 added the session's id.
         ids = [none] if self.spark.version.startswith("4.0") else [none, none]
-        return python.PythonPartitionReaderFactory(source, command, java_schema, *ids)
+        return python.PythonPartitionReaderFactory(source, command, self.data_type(schema.json()), *ids)
 
     @property
     def _worker_interpreter(self) -> str:

@@ -19,7 +19,7 @@ class PinnedVersions:
     def __init__(self, numbers: JavaObject) -> None:
         self._lock = Lock()
         self._numbers = numbers
-        self._snapshots: dict[int, dict[str, Snapshot]] = {}
+        self._met: dict[str, dict[str, Snapshot]] = {}
         self._next = 0
 
     def newest(self, query: JavaObject | str | None, table: Table) -> Snapshot:
@@ -27,18 +27,20 @@ class PinnedVersions:
         if query is None:
             return table.snapshot()
         with self._lock:
-            number = self._numbers.get(query)
-            if number is None:
-                number = self._remember(query)
-            met = self._snapshots[number]
+            met = self._met.get(self._key(query))
+            if met is None:
+                met = self._remember(query)
             found = met.get(table.location)
         return found or met.setdefault(table.location, table.snapshot())
 
-    def _remember(self, query: JavaObject) -> int:
-        if len(self._snapshots) >= _QUERIES_KEPT:
+    def _key(self, query: JavaObject | str) -> str:
+        return query if isinstance(query, str) else f"analysis {self._numbers.get(query)}"
+
+    def _remember(self, query: JavaObject | str) -> dict[str, Snapshot]:
+        if len(self._met) >= _QUERIES_KEPT:
             self._numbers.clear()
-            self._snapshots.clear()
-        self._next += 1
-        self._numbers.put(query, self._next)
-        self._snapshots[self._next] = {}
-        return self._next
+            self._met.clear()
+        if not isinstance(query, str):
+            self._next += 1
+            self._numbers.put(query, self._next)
+        return self._met.setdefault(self._key(query), {})

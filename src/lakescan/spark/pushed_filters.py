@@ -20,16 +20,19 @@ from lakescan.spark.columns import plain_field
 
 
 class ScansOfAPlan(threading.local):
-    """How many scans the plan has that this thread is optimizing: Spark makes all builders before it pushes."""
+    """How many scans the plan has that this thread is optimizing: Spark makes all builders before it uses one."""
 
     def __init__(self) -> None:
-        self._made, self._pushing = 0, False
+        self._made, self._in_use = 0, False
 
     def made(self) -> None:
-        self._made, self._pushing = 1 if self._pushing else self._made + 1, False
+        self._made, self._in_use = 1 if self._in_use else self._made + 1, False
 
-    def is_alone(self) -> bool:
-        self._pushing = True
+    def used(self) -> None:
+        self._in_use = True
+
+    @property
+    def is_one(self) -> bool:
         return self._made <= 1
 
 

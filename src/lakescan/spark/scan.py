@@ -19,7 +19,7 @@ from lakescan.spark.metrics import METRICS, metric_values
 from lakescan.spark.planners import planners, shared
 from lakescan.spark.predicates import read_expression
 from lakescan.spark.statistics import SparkStatistics
-from lakescan.spark.worker import partition_reader
+from lakescan.spark.worker import partition_reader, worker_schema
 
 
 class SparkScan(Proxy):
@@ -96,7 +96,7 @@ class SparkScan(Proxy):
         return self.bridge.input_partitions(pickle.dumps(task) for task in tasks)
 
     def reader_factory(self) -> JavaObject:
-        return self.bridge.reader_factory(partition_reader(self.scan.read_plan), self.readSchema(), self._schema)
+        return self.bridge.reader_factory(partition_reader(self.scan.read_plan), worker_schema(self._schema))
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")

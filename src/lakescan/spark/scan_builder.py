@@ -38,7 +38,8 @@ class SparkScanBuilder(Proxy):
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        left, alone = [], _SCANS.is_alone()
+        _SCANS.used()
+        left, alone = [], _SCANS.is_one
         for predicate in predicates:
             before = self._wanted
             self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before, alone)
@@ -91,6 +92,7 @@ class SparkScanBuilder(Proxy):
         return True
 
     def build(self) -> Proxy:
+        _SCANS.used()
         if self._aggregates.pushed is not None:
             return self._aggregates.build(self.bridge)
         return SparkScan(self.bridge, self._wanted.build(), StructType.fromJson(self._spark_schema))

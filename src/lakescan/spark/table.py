@@ -11,11 +11,14 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_type
 
+from lakescan.errors import UnsupportedFeature
 from lakescan.formats import open_table
 from lakescan.scan.settings import Settings
-from lakescan.scan.snapshot import Snapshot, Table
+from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.pinned import PinnedVersions
 from lakescan.spark.scan_builder import SparkScanBuilder
@@ -35,7 +38,7 @@ class SparkTable(Proxy):
 
     @property
     def token(self) -> str:
-        return f"{self.snapshot.format} {self.snapshot.location}@{self.snapshot.version}"
+        return self.snapshot.token
 
     def name(self) -> str:
         return self._name
@@ -65,12 +68,52 @@ class SparkTable(Proxy):
     def constraints(self) -> JavaObject:
         return self.bridge.array(CATALOG + "constraints.Constraint", [])
 
+    def metadataColumns(self) -> JavaObject:
+        hidden = self.snapshot.hidden_columns
+        return self.bridge.array(CATALOG + "MetadataColumn", [HiddenColumn(self.bridge, field) for field in hidden])
+
+    def canRenameConflictingMetadataColumns(self) -> bool:
+        return False
+
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
         settings = Settings.of(self.bridge.confs("lakescan."), dict(options.asCaseSensitiveMap()))
         return SparkScanBuilder(self.bridge, self.snapshot, settings)
 
     class Java:
-        implements = (CATALOG + "SupportsRead",)
+        implements = (CATALOG + "SupportsRead", CATALOG + "SupportsMetadataColumns")
+
+
+class HiddenColumn(Proxy):
+    """A column that a query may name and that no `*` stands for."""
+
+    def __init__(self, bridge: Bridge, field: pa.Field) -> None:
+        super().__init__(bridge)
+        self._field = field
+
+    @property
+    def token(self) -> str:
+        return f"{self._field.name}: {self._field.type}"
+
+    def name(self) -> str:
+        return str(self._field.name)
+
+    def dataType(self) -> JavaObject:
+        return self.bridge.data_type(from_arrow_type(self._field.type).json())
+
+    def isNullable(self) -> bool:
+        return bool(self._field.nullable)
+
+    def comment(self) -> str:
+        return "Which file a row comes from, and which row of it."
+
+    def transform(self) -> None:
+        return None
+
+    def metadataInJSON(self) -> None:
+        return None
+
+    class Java:
+        implements = (CATALOG + "MetadataColumn",)
 
 
 @lru_cache(maxsize=_TABLES_KEPT)
@@ -111,3 +154,17 @@ def read_table(
     snapshot = load_snapshot(bridge, path, version, timestamp)
     texts = {name: str(value) for name, value in options.items()}
     return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot), texts)
+
+
+def read_changes(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    start: int | str | datetime,
+    end: int | str | datetime | None,
+) -> DataFrame:
+    bridge = Bridge(spark)
+    table = _kept(Storage.at(path).location, bridge.time_zone)
+    if not isinstance(table, ChangeFeed):
+        raise UnsupportedFeature(table.location, "a change data feed, which its format does not have")
+    changes = table.changes(start, end)
+    return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes), {})

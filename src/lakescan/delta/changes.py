@@ -1,0 +1,224 @@
+"""The change data feed: the rows that a range of commits inserted, deleted and updated, as the planner sees them.
+
+Every commit of the range is read with the protocol and metadata in force at its own version, and its rows are given
+in the schema of the range's last version. A range in which the feed was off, or whose rows do not fit that schema, is
+refused when it is asked for, before any data is read. The version and time of a commit are partition columns, so a
+filter on them reads no other commit's files.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from threading import RLock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.columns import member
+from lakescan.delta.actions import StatisticsRequest
+from lakescan.delta.change_files import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    ChangeFiles,
+    ChangeType,
+    change_files,
+    commit_fields,
+)
+from lakescan.delta.commit_range import CommitRange, TableCommit
+from lakescan.delta.log_segment import LogListing
+from lakescan.delta.protocol import Metadata
+from lakescan.delta.schema_changes import lost_in
+from lakescan.delta.statistics import parse_statistics
+from lakescan.delta.time_travel import commit_after, parse_timestamp, version_at
+from lakescan.errors import ChangesNotRecorded, IncompatibleChanges, InvalidVersion, UnsupportedFeature
+from lakescan.predicate import Column
+from lakescan.reader.plan import ComputedColumn
+from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.statistics import statistics_type
+from lakescan.schema import prune
+from lakescan.storage import Storage
+
+ENABLED = "delta.enableChangeDataFeed"
+_SPARK_FIELDS = ((CHANGE_TYPE, "string"), (COMMIT_VERSION, "long"), (COMMIT_TIMESTAMP, "timestamp"))
+_OWN_FIELDS = (pa.field(CHANGE_TYPE, pa.string()), *commit_fields())
+
+
+@dataclass(frozen=True)
+class DeltaChanges:
+    """The changes of a range of versions. Implements `scan.Snapshot`."""
+
+    storage: Storage
+    start: int
+    end: int
+    _commits: tuple[TableCommit, ...] = field(repr=False)
+    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
+
+    format = "delta"
+
+    @staticmethod
+    def of(commits: CommitRange) -> "DeltaChanges":
+        found = DeltaChanges(commits.storage, commits.start, commits.end, tuple(commits))
+        found._refuse_unrecorded()
+        found._refuse_incompatible()
+        return found
+
+    @property
+    def location(self) -> str:
+        return self.storage.location
+
+    @property
+    def version(self) -> int:
+        return self.end
+
+    @property
+    def token(self) -> str:
+        return f"delta changes {self.location}@{self.start}-{self.end}"
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's columns at the last version, then what happened, in which version and when."""
+        return pa.schema([*self._metadata.schema, *_OWN_FIELDS])
+
+    @cached_property
+    def source_schema(self) -> pa.Schema:
+        return pa.schema([*self._metadata.source_schema, *_OWN_FIELDS])
+
+    @cached_property
+    def spark_schema(self) -> str:
+        found = json.loads(self._metadata.spark_schema)
+        own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in _SPARK_FIELDS]
+        return json.dumps({**found, "fields": [*found["fields"], *own]})
+
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        return pa.schema([])
+
+    @property
+    def computed_columns(self) -> Mapping[str, ComputedColumn]:
+        return {CHANGE_TYPE: ChangeType()}
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        return (*(field.name for field in self._metadata.partition_fields), COMMIT_VERSION, COMMIT_TIMESTAMP)
+
+    @property
+    def generated_columns(self) -> Mapping[str, str]:
+        # Files of several versions, each with expressions of its own.
+        return {}
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        return self._metadata.properties
+
+    @property
+    def num_files(self) -> int:
+        return int(self.files().num_rows)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return int(pc.sum(self.files()["size"]).as_py() or 0)
+
+    @property
+    def data_files(self) -> ChangeFiles:
+        return ChangeFiles(self.storage)
+
+    def scan(self) -> ScanBuilder:
+        return ScanBuilder(self)
+
+    def to_arrow(self) -> pa.Table:
+        """Every change, in no particular order; `scan()` gives some of them, or some columns."""
+        return self.scan().build().to_arrow()
+
+    def files(self) -> pa.Table:
+        """The files that hold the changes; one whose deletion vector changed may stand in it twice."""
+        with self._lock:
+            return self._files
+
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        return files
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """Nothing: of a file's rows only some are changes, and the log does not describe those."""
+        fields, _ = prune(self.schema, self.schema, {column.path for column in columns})
+        return pa.nulls(files.num_rows, statistics_type(fields))
+
+    def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """What the log says of whole files; how many of a file's rows changed it does not say."""
+        table = {column.path for column in columns if column.path != (CHANGE_TYPE,)}
+        logical, physical = prune(self._metadata.schema, self._metadata.source_schema, table)
+        request = StatisticsRequest(logical, physical, once_float=self._metadata.once_float)
+        found = parse_statistics(files["stats"], request)
+        vector = files["deletion_vector"].combine_chunks()
+        whole = pc.is_null(member(vector, "only"))
+        counts = pc.if_else(whole, member(found, "numRecords"), pa.scalar(None, pa.int64()))
+        children = {field.name: member(found, field.name) for field in found.type} | {"numRecords": counts}
+        if Column((CHANGE_TYPE,)) in columns:
+            children |= _with_change_type(children, files["change_type"].combine_chunks())
+        return pa.StructArray.from_arrays(list(children.values()), names=list(children))
+
+    @property
+    def _metadata(self) -> Metadata:
+        return self._commits[-1].metadata
+
+    @cached_property
+    def _files(self) -> pa.Table:
+        partition = self._metadata.partition_fields
+        return pa.concat_tables([change_files(commit, partition) for commit in self._commits]).combine_chunks()
+
+    def _refuse_unrecorded(self) -> None:
+        for commit in self._commits:
+            if commit.metadata.properties.get(ENABLED, "false").lower() != "true":
+                raise ChangesNotRecorded(self.location, commit.version, self.start, self.end)
+
+    def _refuse_incompatible(self) -> None:
+        taken = {name.lower() for name in self._metadata.schema.names} & {name for name, _ in _SPARK_FIELDS}
+        if taken:
+            raise UnsupportedFeature(
+                self.location, f"its own column {min(taken)} in the change feed", "Rename the column."
+            )
+        for older in self._commits:
+            lost = lost_in(older.metadata, self._metadata) if older is self._commits[0] or older.changes_state else None
+            if lost:
+                raise IncompatibleChanges(self.location, self.start, self.end, older.version, lost)
+
+
+def change_range(
+    storage: Storage,
+    zone: str,
+    listing: LogListing,
+    properties: dict[str, str],
+    start: int | str | datetime,
+    end: int | str | datetime | None,
+) -> tuple[int, int | None]:
+    """The versions that a start and an end stand for: each a version, or a time, which is in `zone` if it has none."""
+    first, last = _version(start), None if end is None else _version(end)
+    if isinstance(first, datetime | str):
+        first = commit_after(storage, listing, parse_timestamp(first, zone), properties, f"changes since {first}")
+    if isinstance(last, datetime | str):
+        last = version_at(storage, listing, parse_timestamp(last, zone), properties)
+    return first, last
+
+
+def _version(found: int | str | datetime) -> int | str | datetime:
+    """A number, also as text, is a version; anything else a time."""
+    if isinstance(found, bool) or not isinstance(found, int | str | datetime):
+        raise InvalidVersion(found, "give a whole number or a time.")
+    return int(found) if isinstance(found, str) and found.strip().isdecimal() else found
+
+
+def _with_change_type(statistics: Mapping[str, pa.Array], known: pa.Array) -> dict[str, pa.Array]:
+    """The bounds with those of `_change_type`: where it is one for the whole file, it is both."""
+    own = pa.field(CHANGE_TYPE, pa.string())
+    type_ = statistics_type([own])
+    nulls = pc.if_else(known.is_valid(), pa.scalar(0, pa.int64()), pa.scalar(None, pa.int64()))
+    values = {"minValues": known, "maxValues": known, "nullCount": nulls}
+    widened = {}
+    for name, value in values.items():
+        found = statistics[name]
+        fields = [*found.type, type_.field(name).type.field(0)]
+        children = [*(pc.struct_field(found, [at]) for at in range(found.type.num_fields)), value]
+        widened[name] = pa.StructArray.from_arrays(children, fields=fields)
+    return widened

@@ -1,0 +1,82 @@
+"""A table's history: what each commit that is still in the log says of itself, newest first.
+
+The columns are those of Delta's DESCRIBE HISTORY. A commit without notes on itself has a version and a time and
+nothing else. A parameter that is not text is given as the JSON it was written in.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.delta.commits import read_commits
+from lakescan.delta.log_segment import LogListing
+from lakescan.delta.time_travel import ENABLED, ENABLED_FROM, rising_times
+from lakescan.errors import CorruptLog, InvalidLimit
+from lakescan.storage import Storage
+
+_TEXTS = pa.map_(pa.string(), pa.string())
+SCHEMA = pa.schema(
+    [
+        pa.field("version", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("us", "UTC"), nullable=False),
+        ("userId", pa.string()),
+        ("userName", pa.string()),
+        ("operation", pa.string()),
+        ("operationParameters", _TEXTS),
+        ("job", _TEXTS),
+        ("notebook", _TEXTS),
+        ("clusterId", pa.string()),
+        ("readVersion", pa.int64()),
+        ("isolationLevel", pa.string()),
+        ("isBlindAppend", pa.bool_()),
+        ("operationMetrics", _TEXTS),
+        ("userMetadata", pa.string()),
+        ("engineInfo", pa.string()),
+    ]
+)
+_NOTES = [field for field in SCHEMA if field.name not in ("version", "timestamp")]
+
+
+def read_history(storage: Storage, listing: LogListing, properties: dict[str, str], limit: int | None) -> pa.Table:
+    """The newest commits, at most `limit` of them; all that the log still has where none is given."""
+    if limit is not None and limit < 0:
+        raise InvalidLimit(limit)
+    count = len(listing.commits) if limit is None else min(limit, len(listing.commits))
+    commits = listing.commits[len(listing.commits) - count :]
+    texts = read_commits(storage, commits, listing.latest)
+    file_times = rising_times(listing.commits)
+    own_times = properties.get(ENABLED, "false").lower() == "true"
+    own_from = int(properties.get(ENABLED_FROM, "0"))
+    rows = []
+    for commit, text in zip(reversed(commits), reversed(texts), strict=True):
+        info = next(text.actions("commitInfo"), {})
+        own = info.get("inCommitTimestamp") if own_times and commit.version >= own_from else None
+        try:
+            moment = int(file_times[commit.version] if own is None else own) * 1000
+            rows.append({"version": commit.version, "timestamp": moment} | _notes(info))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CorruptLog(text.file, f"its commitInfo action is malformed ({error})") from error
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def _notes(info: Mapping[str, Any]) -> dict[str, Any]:
+    found = {field.name: info.get(field.name) for field in _NOTES}
+    return {field.name: None if found[field.name] is None else _read(found[field.name], field) for field in _NOTES}
+
+
+def _read(found: Any, field: pa.Field) -> Any:
+    if pa.types.is_map(field.type):
+        return [(key, _text(value)) for key, value in found.items()]
+    if pa.types.is_integer(field.type):
+        return int(found)
+    if pa.types.is_boolean(field.type):
+        return found if isinstance(found, bool) else str(found).lower() == "true"
+    return _text(found)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,36 @@
+"""Row tracking: where a table keeps the ids of its rows and the versions that last changed them.
+
+A file's add action gives the id of its first row and a commit version for all of them. A row that was moved from
+another file keeps its own, in columns of the data file whose names are among the table's properties.
+"""
+
+from collections.abc import Collection, Mapping
+
+import pyarrow as pa
+
+from lakescan.columns import member
+from lakescan.delta.actions import ROW_TRACKING
+from lakescan.reader.file_metadata import BASE_ROW_ID, DEFAULT_ROW_COMMIT_VERSION, RowTracking
+
+_ENABLED = "delta.enableRowTracking"
+_ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
+_ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
+_IN_THE_LOG = dict(zip((BASE_ROW_ID, DEFAULT_ROW_COMMIT_VERSION), (field.name for field in ROW_TRACKING), strict=True))
+
+
+def row_tracking(properties: Mapping[str, str]) -> RowTracking | None:
+    """How the table tracks rows, None where it does not."""
+    if properties.get(_ENABLED, "false").lower() != "true":
+        return None
+    return RowTracking(properties.get(_ROW_ID_COLUMN), properties.get(_ROW_COMMIT_VERSION_COLUMN))
+
+
+def is_tracked(names: Collection[str]) -> bool:
+    return any(name in _IN_THE_LOG for name in names)
+
+
+def with_tracking(files: pa.Table, found: pa.StructArray) -> pa.Table:
+    """The files with both of their columns of `ROW_TRACKING`."""
+    for name, field in _IN_THE_LOG.items():
+        files = files.append_column(name, member(found, field))
+    return files

@@ -1,0 +1,87 @@
+"""Every reader feature of Delta's protocol is supported or refused by name; what only writers need stops nobody."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import lakescan
+from lakescan import errors
+from tests.tables import DeltaBuilder
+
+SCHEMA = pa.schema([("id", pa.int64())])
+# The features that the published protocol gives to readers.
+SUPPORTED = [
+    "columnMapping",
+    "deletionVectors",
+    "timestampNtz",
+    "typeWidening",
+    "typeWidening-preview",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "variantShredding",
+    "variantShredding-preview",
+    "variantType",
+    "variantType-preview",
+]
+CATALOG_MANAGED = ["catalogManaged", "catalogOwned-preview"]
+
+
+@pytest.mark.parametrize("feature", SUPPORTED)
+def test_a_supported_feature_stops_nobody(feature: str, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, features=[feature])
+    table.append(pa.table({"id": [1]}))
+    assert lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist() == [{"id": 1}]
+
+
+@pytest.mark.parametrize("feature", CATALOG_MANAGED)
+def test_a_catalog_managed_table_is_refused_with_a_sentence_that_explains_it(feature: str, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, features=[feature])
+    with pytest.raises(errors.CatalogManaged, match=rf"{feature}.*A catalog decides which commits"):
+        lakescan.open(table.path).snapshot()
+
+
+@pytest.mark.parametrize("feature", ["geospatial", "aFeatureOfTheFuture", "intervals-preview"])
+def test_any_other_feature_is_refused_by_name(feature: str, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, features=["deletionVectors", feature])
+    with pytest.raises(errors.UnsupportedFeature, match=f"table feature {feature}, which"):
+        lakescan.open(table.path).snapshot()
+
+
+def test_a_feature_that_only_writers_need_stops_no_reader(tmp_path: Path) -> None:
+    writers = ["appendOnly", "invariants", "rowTracking", "clustering", "collations", "aWriterFeatureOfTheFuture"]
+    for reader in (1, 3):
+        table = DeltaBuilder(tmp_path / str(reader), SCHEMA, create=False)
+        protocol = {"minReaderVersion": reader, "minWriterVersion": 7, "writerFeatures": writers}
+        table.commit({"protocol": protocol}, table.metadata())
+        table.append(pa.table({"id": [1]}))
+        assert lakescan.open(table.path).snapshot().num_files == 1
+
+
+@pytest.mark.parametrize("version", [0, 4, 99])
+def test_a_reader_version_that_does_not_exist_yet_is_refused(version: int, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, create=False)
+    table.commit({"protocol": {"minReaderVersion": version, "minWriterVersion": 7}}, table.metadata())
+    with pytest.raises(errors.UnsupportedFeature, match=f"version {version} of Delta's reader protocol"):
+        lakescan.open(table.path).snapshot()
+
+
+def test_an_unknown_type_is_refused_by_the_name_of_its_column(tmp_path: Path) -> None:
+    inside = {"name": "where", "type": "geometry(4326)", "nullable": True, "metadata": {}}
+    outside = {"name": "s", "type": {"type": "struct", "fields": [inside]}, "nullable": True, "metadata": {}}
+    table = DeltaBuilder(tmp_path, {"type": "struct", "fields": [outside]})
+    with pytest.raises(errors.UnsupportedType, match=r"s\.where has the type geometry\(4326\)"):
+        lakescan.open(table.path).snapshot()
+
+
+def test_every_reader_feature_of_the_golden_tables_is_in_one_of_the_lists(golden: Path) -> None:
+    features = {
+        feature
+        for commit in golden.glob("delta/**/_delta_log/*.json")
+        for line in commit.read_text().splitlines()
+        if "readerFeatures" in line
+        for feature in (json.loads(line).get("protocol") or {}).get("readerFeatures") or []
+    }
+    assert features
+    assert features <= {*SUPPORTED, *CATALOG_MANAGED}
