@@ -1,9 +1,9 @@
 """Delta's file statistics as typed Arrow structs whose bounds are always safe to skip by.
 
 Statistics come as JSON text or, in checkpoints, parsed. Either way a value that cannot be read is unknown
-(null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond;
-both are widened here, as are the bounds of a double that was a float, so that a minimum is never above, and a
-maximum never below, a value of the file.
+(null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond, and
+some writers round long decimals; these are widened here, as are the bounds of a double that was a float, so that
+a minimum is never above, and a maximum never below, a value of the file.
 """
 
 import io
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as paj
 
 from lakescan.columns import member
+from lakescan.delta import decimal_bounds
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.scan.statistics import counts_of, statistics_type
@@ -114,6 +115,8 @@ def _next_float(values: pa.Array, towards: float) -> pa.Array:
 def _lower(values: pa.Array, once_float: bool) -> pa.Array:
     if once_float and pa.types.is_float64(values.type):
         return pc.min_element_wise(values, _next_float(values, -np.inf), skip_nulls=False)
+    if pa.types.is_decimal(values.type):
+        return decimal_bounds.below(values)
     if not pa.types.is_timestamp(values.type):
         return values
     moved = pc.subtract(values, _MILLISECOND)
@@ -127,6 +130,8 @@ def _upper(values: pa.Array, once_float: bool) -> pa.Array:
     if pa.types.is_timestamp(values.type):
         moved = pc.add(values, _MILLISECOND)
         return pc.if_else(pc.greater(moved, values), moved, pa.scalar(None, values.type))
+    if pa.types.is_decimal(values.type):
+        return decimal_bounds.above(values)
     if not pa.types.is_string(values.type):
         return values
     # A cut maximum ends in a character that writers believed to be the last one; some characters come after it.
@@ -148,7 +153,9 @@ def _read_json(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
     lines = pc.replace_substring_regex(pc.fill_null(texts, "{}"), r"[\r\n]", " ")
     lines = pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "{}", lines).cast(pa.large_string())
     offsets = pa.array([0, len(lines)], pa.int64())
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), "\n")[0].as_buffer()
+    # The separator must be of the lines' own type: there is no kernel for another.
+    separator = pa.scalar("\n", lines.type)
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer()
     longest = pc.max(pc.binary_length(lines)).as_py()
     table = paj.read_json(
         io.BytesIO(joined),
