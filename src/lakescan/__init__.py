@@ -5,6 +5,7 @@ SparkSession; pyspark is imported when one of them is first used.
 """
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -70,11 +71,15 @@ def read(
     path: str | os.PathLike[str],
     version: int | str | None = None,
     timestamp: str | datetime | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> "DataFrame":
-    """A DataFrame over one version of the table: the newest, or the one asked for. It stays at that version."""
+    """A DataFrame over one version of the table: the newest, or the one asked for. It stays at that version.
+
+    Options are settings by name, for this DataFrame alone: `{"lakescan.pushdown.limit": False}`.
+    """
     from lakescan.spark.table import read_table
 
-    return read_table(spark, path, version, timestamp)
+    return read_table(spark, path, version, timestamp, options or {})
 
 
 def changes(

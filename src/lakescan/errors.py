@@ -246,6 +246,20 @@ class InvalidLimit(LakescanError, ValueError):
         super().__init__(f"A limit of {rows} rows is not possible: give a number that is not negative.")
 
 
+class UnknownSetting(LakescanError, ValueError):
+    """A Spark conf or read option that begins with `lakescan.` and is none of ours."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"There is no setting {name}. There are: {', '.join(known)}.")
+
+
+class InvalidSetting(LakescanError, ValueError):
+    """A setting with a value that it cannot have."""
+
+    def __init__(self, name: str, value: str, wanted: str) -> None:
+        super().__init__(f"The setting {name} cannot be {value!r}: give {wanted}.")
+
+
 class UnsupportedSpark(LakescanError):
     """The session is of a kind, or Spark of a version, that the DataSource V2 face cannot work with."""
 

@@ -159,6 +159,16 @@ def _prune_fields(
     return kept
 
 
+def leaf_paths(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """The paths of all fields that are no structs, and of structs without fields."""
+    paths: set[tuple[str, ...]] = set()
+    for field in fields:
+        path = (*above, field.name)
+        inside = leaf_paths(field.type, path) if pa.types.is_struct(field.type) else set()
+        paths |= inside or {path}
+    return paths
+
+
 def field_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.Field | None:
     """The field at a path of names, through structs only."""
     fields: Iterable[pa.Field] = schema

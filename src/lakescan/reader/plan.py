@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lakescan.predicate import Predicate
+from lakescan.reader.aggregation import Aggregation
+from lakescan.reader.top_rows import TopRows
 from lakescan.storage import Storage
 
 
@@ -75,6 +77,10 @@ class ReadPlan:
     """Row groups without a row for which this is true need not be read; whoever gets the rows evaluates it."""
     limit: int | None = None
     """No task needs to give more rows than this."""
+    top: TopRows | None = None
+    """No task needs to give more than these rows."""
+    aggregation: Aggregation | None = None
+    """What leaves are partial rows of this, in place of rows of `output`."""
     computed: Mapping[str, ComputedColumn] = field(default_factory=dict)
     """How the columns of `schema` that are neither in files nor partition values come about, by name."""
 
@@ -84,14 +90,23 @@ class ReadTask:
     """Pieces of data files: the planner's columns and, in `start` and `length`, which bytes of each file."""
 
     pieces: pa.Table
+    skip_rows: int = 0
+    """How many rows, from the first on, are not given."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrow pickles a slice with the whole table that it is cut from, so each task would carry every file.
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.pieces.schema) as stream:
             stream.write_table(self.pieces)
-        return _received, (sink.getvalue().to_pybytes(),)
+        return _received, (sink.getvalue().to_pybytes(), self.skip_rows)
 
 
-def _received(stream: bytes) -> ReadTask:
-    return ReadTask(pa.ipc.open_stream(stream).read_all())
+def _received(stream: bytes, skip_rows: int) -> ReadTask:
+    return ReadTask(pa.ipc.open_stream(stream).read_all(), skip_rows)
+
+
+@dataclass(frozen=True)
+class ReadyRows:
+    """A task whose rows are known already; a worker only passes them on."""
+
+    rows: pa.Table

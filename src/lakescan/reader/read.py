@@ -13,23 +13,36 @@ import pyarrow as pa
 
 from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
+from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_field
 from lakescan.reader.parquet_file import ParquetRows
-from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask
+from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.top_rows import top_rows
 
 
-def read_task(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
+def read_task(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordBatch]:
     """The rows of a task, file after file, in batches that are never empty."""
-    left = plan.limit
+    if isinstance(task, ReadyRows):
+        return iter(task.rows.to_batches())
+    rows = _rows(plan, task)
+    if plan.aggregation is not None:
+        return partial_rows(rows, plan.aggregation, plan.aggregation.output(plan.schema))
+    return rows if plan.top is None else top_rows(rows, plan.top)
+
+
+def _rows(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
+    left, skip = plan.limit, task.skip_rows
     for piece in _pieces(task.pieces):
         for batch in _read_piece(plan, piece):
-            if left is not None:
-                batch = batch.slice(0, left)
-                left -= batch.num_rows
+            skipped = min(skip, batch.num_rows)
+            batch = batch.slice(skipped, left)
+            skip -= skipped
             if batch.num_rows:
                 yield batch
-            if left == 0:
-                return
+            if left is not None:
+                left -= batch.num_rows
+                if left == 0:
+                    return
 
 
 def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

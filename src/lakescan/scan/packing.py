@@ -12,6 +12,8 @@ import pyarrow as pa
 from lakescan.reader.plan import ReadTask
 
 TARGET_BYTES = 128 << 20
+# A target that no file reaches: each file stays in one piece.
+WHOLE = 1 << 62
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
 _EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector", "log_files")

@@ -60,6 +60,10 @@ class Snapshot(Protocol):
     def partition_columns(self) -> tuple[str, ...]: ...
 
     @property
+    def generated_columns(self) -> Mapping[str, str]:
+        """Columns that are made of others, each with its Spark SQL expression."""
+
+    @property
     def properties(self) -> Mapping[str, str]: ...
 
     @property
@@ -80,6 +84,9 @@ class Snapshot(Protocol):
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """The same, but a bound is null unless it is the least or greatest value (NaN apart) of the rows written."""
 
     def scan(self) -> "ScanBuilder": ...
 
