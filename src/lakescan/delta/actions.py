@@ -64,9 +64,9 @@ class StatisticsRequest:
 
     logical: pa.Schema
     physical: pa.Schema
-    exact: bool = False
     once_float: frozenset[tuple[str, ...]] = frozenset()
     """Doubles that were floats, by their logical path: bounds of old files are known only as closely as a float."""
+    exact: bool = False
 
 
 def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -124,7 +124,7 @@ class DeltaSnapshot:
     def _statistics(self, files: pa.Table, columns: Collection[Column], exact: bool) -> pa.StructArray:
         names = {column.path for column in columns}
         logical, physical = prune(self.schema, self.source_schema, names)
-        request = StatisticsRequest(logical, physical, exact, self._replay.metadata.once_float)
+        request = StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
         return self._replay.live_files.statistics(files["source"], files["row"], request)
 
     @cached_property
