@@ -163,6 +163,11 @@ class Bridge:
         return self.array("org.apache.spark.sql.connector.expressions.NamedReference", made)
 
     @property
+    def thread(self) -> int:
+        """The number of the JVM's thread that waits for this callback; Python's own threads do not follow it."""
+        return int(self.jvm.java.lang.Thread.currentThread().getId())
+
+    @property
     def query(self) -> JavaObject | str | None:
         """What stands for the query for which the calling thread loads a table, None where that cannot be told.
 

@@ -6,6 +6,7 @@ few are remembered.
 """
 
 from threading import Lock
+from weakref import WeakValueDictionary
 
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import JavaObject
@@ -19,7 +20,8 @@ class PinnedVersions:
     def __init__(self, numbers: JavaObject) -> None:
         self._lock = Lock()
         self._numbers = numbers
-        self._met: dict[str, dict[str, Snapshot]] = {}
+        # Weak: a version that no plan uses any more need not be remembered, and may be large.
+        self._met: dict[str, WeakValueDictionary[str, Snapshot]] = {}
         self._next = 0
 
     def newest(self, query: JavaObject | str | None, table: Table) -> Snapshot:
@@ -36,11 +38,11 @@ class PinnedVersions:
     def _key(self, query: JavaObject | str) -> str:
         return query if isinstance(query, str) else f"analysis {self._numbers.get(query)}"
 
-    def _remember(self, query: JavaObject | str) -> dict[str, Snapshot]:
+    def _remember(self, query: JavaObject | str) -> "WeakValueDictionary[str, Snapshot]":
         if len(self._met) >= _QUERIES_KEPT:
             self._numbers.clear()
             self._met.clear()
         if not isinstance(query, str):
             self._next += 1
             self._numbers.put(query, self._next)
-        return self._met.setdefault(self._key(query), {})
+        return self._met.setdefault(self._key(query), WeakValueDictionary())

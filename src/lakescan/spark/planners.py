@@ -1,18 +1,18 @@
 """One query, one plan: equal scans share a plan, and the scans of a query are planned side by side.
 
 A plan is found again by the scan's token, its settings and the very snapshot it was made of, so a table that was
-replaced by another with the same version is never mistaken for it. Few plans are kept, the latest.
+replaced by another with the same version is never mistaken for it. A plan is forgotten with the last query that
+uses it.
 """
 
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from threading import Lock
+from weakref import WeakValueDictionary
 
 from lakescan.scan.scan import Scan
 
-_PLANS_KEPT = 16
-_plans: OrderedDict[str, Scan] = OrderedDict()
+_plans: WeakValueDictionary[str, Scan] = WeakValueDictionary()
 _lock = Lock()
 
 
@@ -23,13 +23,10 @@ def planners(threads: int) -> ThreadPoolExecutor:
 
 
 def shared(scan: Scan) -> Scan:
-    """An equal scan of before, with what it has planned, or else this one."""
+    """An equal scan of a query that still lives, with what it has planned, or else this one."""
     key = f"{scan.token} {scan.settings}"
     with _lock:
         kept = _plans.get(key)
         if kept is None or kept.snapshot is not scan.snapshot:
             kept = _plans[key] = scan
-        _plans.move_to_end(key)
-        while len(_plans) > _PLANS_KEPT:
-            _plans.popitem(last=False)
         return kept

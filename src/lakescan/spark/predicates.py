@@ -58,11 +58,16 @@ def _values_of_text(text: str, count: int, type_: pa.DataType) -> list[Any] | No
     read = _READ_TEXT.get(type_) or (Decimal if pa.types.is_decimal(type_) else None)
     if pa.types.is_string(type_):
         quoted = _QUOTED.findall(text)
-        # The first element is a column, whose name might hold quotes too; a NULL has none.
+        # The first element is a column, whose name might hold quotes too; a NULL has none. How a quote inside a value
+        # is written is not the same in every version of Spark.
         whole = sum(map(len, quoted)) + len(quoted) * len("'', ") - len(", ")
-        if len(quoted) != count or text.find(", '") + len(", ") + whole != len(text):
+        if (
+            len(quoted) != count
+            or any("'" in value for value in quoted)
+            or text.find(", '") + len(", ") + whole != len(text)
+        ):
             return None
-        return [value.replace("''", "'") for value in quoted]
+        return list(quoted)
     words = text.split(", ")[-count:]
     if read is None or len(words) != count:
         return None

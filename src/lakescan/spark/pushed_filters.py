@@ -10,7 +10,7 @@ well: Spark sends a join's values to the other side at run time only where it se
 few rows left to look at.
 """
 
-import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,22 +18,31 @@ from lakescan.predicate import TRUE, Expression, Predicate, columns_of, exact, i
 from lakescan.scan.builder import ScanBuilder
 from lakescan.spark.columns import plain_field
 
+_THREADS_KEPT = 64
 
-class ScansOfAPlan(threading.local):
-    """How many scans the plan has that this thread is optimizing: Spark makes all builders before it uses one."""
+
+class ScansOfAPlan:
+    """How many scans the plan has that a thread of the JVM is optimizing: Spark makes all builders before it uses one.
+
+    A count that is wrong, because a builder was never used, costs a filter evaluated twice and nothing else.
+    """
 
     def __init__(self) -> None:
-        self._made, self._in_use = 0, False
+        self._made: OrderedDict[int, int] = OrderedDict()
+        self._in_use: set[int] = set()
 
-    def made(self) -> None:
-        self._made, self._in_use = 1 if self._in_use else self._made + 1, False
+    def made(self, thread: int) -> None:
+        before = 0 if thread in self._in_use else self._made.get(thread, 0)
+        self._in_use.discard(thread)
+        self._made[thread] = before + 1
+        self._made.move_to_end(thread)
+        if len(self._made) > _THREADS_KEPT:
+            self._in_use.discard(self._made.popitem(last=False)[0])
 
-    def used(self) -> None:
-        self._in_use = True
-
-    @property
-    def is_one(self) -> bool:
-        return self._made <= 1
+    def used(self, thread: int) -> bool:
+        """A builder is used; whether its scan is the only one."""
+        self._in_use.add(thread)
+        return self._made.get(thread, 1) == 1
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class SparkScanBuilder(Proxy):
 
     def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
         super().__init__(bridge)
-        _SCANS.made()
+        _SCANS.made(bridge.thread)
         self._wanted = ScanBuilder(snapshot).with_settings(settings)
         self._aggregates = PushedAggregates(json.loads(snapshot.spark_schema))
         self._pushed: list[JavaObject] = []
@@ -38,8 +38,7 @@ class SparkScanBuilder(Proxy):
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        _SCANS.used()
-        left, alone = [], _SCANS.is_one
+        left, alone = [], _SCANS.used(self.bridge.thread)
         for predicate in predicates:
             before = self._wanted
             self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before, alone)
@@ -56,9 +55,12 @@ class SparkScanBuilder(Proxy):
         return False
 
     def pruneColumns(self, schema: JavaObject) -> None:
+        found = json.loads(schema.json())
         if not self._wanted.settings.columns:
-            return
-        self._spark_schema = json.loads(schema.json())
+            own = {field["name"] for field in self._spark_schema["fields"]}
+            hidden = [field for field in found["fields"] if field["name"] not in own]
+            found = {**found, "fields": [*self._spark_schema["fields"], *hidden]}
+        self._spark_schema = found
         self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
 
     def supportCompletePushDown(self, aggregation: JavaObject) -> bool:
@@ -92,7 +94,7 @@ class SparkScanBuilder(Proxy):
         return True
 
     def build(self) -> Proxy:
-        _SCANS.used()
+        _SCANS.used(self.bridge.thread)
         if self._aggregates.pushed is not None:
             return self._aggregates.build(self.bridge)
         return SparkScan(self.bridge, self._wanted.build(), StructType.fromJson(self._spark_schema))
