@@ -6,6 +6,7 @@
 
 import base64
 import json
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,6 +107,7 @@ class DeltaBuilder:
         self.properties = dict(properties or {})
         self.features = features
         self._files = 0
+        self._cleaned: dict[int, str] = {}
         if mapping:
             self.map_columns(mapping)
         if create:
@@ -218,18 +220,31 @@ class DeltaBuilder:
         self.commit(added)
         return added
 
+    def set_time(self, version: int, seconds: float) -> None:
+        """Let a commit's file look as if it was written then."""
+        os.utime(self.log / f"{version:020d}.json", (seconds, seconds))
+
+    def clean_log(self, before: int) -> None:
+        """Remove the commits and checkpoints before a version, as Delta's log retention does."""
+        for file in self.log.iterdir():
+            if file.name[:20].isdigit() and int(file.name[:20]) < before:
+                if file.suffix == ".json":
+                    self._cleaned[int(file.name[:20])] = file.read_text()
+                file.unlink()
+
     # Shortcuts through the log
 
     def live_actions(self, first: int = 0, last: int | None = None) -> list[dict[str, Any]]:
         """What the commits from `first` to `last` come to, one action a file: adds, removes, protocol, metadata."""
         newest: dict[Any, dict[str, Any]] = {}
         for version in range(first, (self.version if last is None else last) + 1):
-            for line in (self.log / f"{version:020d}.json").read_text().splitlines():
+            file = self.log / f"{version:020d}.json"
+            for line in (self._cleaned.get(version) or file.read_text()).splitlines():
                 action = json.loads(line)
                 kind, found = next(iter(action.items()))
                 vector = found.get("deletionVector") or {}
-                file = (found.get("path"), vector.get("pathOrInlineDv"), vector.get("offset"))
-                key = file if kind in ("add", "remove") else kind
+                place = (found.get("path"), vector.get("pathOrInlineDv"), vector.get("offset"))
+                key = place if kind in ("add", "remove") else kind
                 newest.pop(key, None)
                 newest[key] = action
         return [action for action in newest.values() if "commitInfo" not in action]

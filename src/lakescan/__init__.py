@@ -1,7 +1,7 @@
 """Lakescan: Delta Lake tables for PySpark through DataSource V2, from a plain `pip install`.
 
-`open` needs no Spark. `session`, `install`, `attach`, `read`, `changes` and `report` are for a SparkSession; pyspark is
-imported when one of them is first used.
+`open` needs no Spark. `session`, `install`, `attach`, `read`, `changes`, `report` and `progress` are for a
+SparkSession; pyspark is imported when one of them is first used.
 """
 
 import os
@@ -16,7 +16,9 @@ from lakescan.predicate import col
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
+    from lakescan.spark.progress import BatchProgress
     from lakescan.spark.report import Report
 
 __version__ = "0.1.0"
@@ -28,6 +30,7 @@ __all__ = [
     "errors",
     "install",
     "open",
+    "progress",
     "read",
     "report",
     "session",
@@ -100,3 +103,10 @@ def report(df: "DataFrame") -> "Report":
     from lakescan.spark.report import report_of
 
     return report_of(df)
+
+
+def progress(query: "StreamingQuery") -> "list[BatchProgress]":
+    """What each batch of a stream from `format("lakescan")` read, and how far behind the newest version it is."""
+    from lakescan.spark.progress import progress_of
+
+    return progress_of(query)

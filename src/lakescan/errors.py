@@ -6,6 +6,7 @@ that too, so that ordinary `except` clauses work. `condition` is the name that S
 """
 
 import re
+from typing import Any
 
 
 class LakescanError(Exception):
@@ -14,6 +15,17 @@ class LakescanError(Exception):
     @property
     def condition(self) -> str:
         return "LAKESCAN_" + re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).upper()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message, and most of these are made of something else.
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[LakescanError], arguments: tuple[Any, ...], state: dict[str, Any]) -> LakescanError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
 
 
 class TableNotFound(LakescanError, FileNotFoundError):
@@ -277,3 +289,95 @@ class InvalidName(LakescanError, ValueError):
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name!r} cannot name a table: {why}")
+
+
+class InvalidOption(LakescanError, ValueError):
+    """An option of a reader that does not exist, cannot have that value, or cannot stand beside another."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"The option {name} cannot be used: {why}")
+
+
+class InvalidOffset(LakescanError, ValueError):
+    """An offset in a stream's checkpoint that this release did not write or cannot read."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(
+            f"The offset {text} in the stream's checkpoint cannot be used: {why}. Start the stream with a new "
+            "checkpoint, or go back to the release of Lakescan that wrote it."
+        )
+
+
+class StartNotRebuilt(LakescanError):
+    """In exact mode: the snapshot at the version where a stream starts cannot be rebuilt."""
+
+    def __init__(self, location: str, version: int, why: str) -> None:
+        super().__init__(
+            f"A stream of {location} cannot start at version {version}: the snapshot there, which says how its "
+            f"commit is to be read, cannot be rebuilt. {why} Set startingVersionMode to relaxed, which uses the "
+            "nearest newer snapshot where that is safe, or give a newer startingVersion."
+        )
+
+
+class RelaxedStartRefused(LakescanError):
+    """In relaxed mode: a newer version's protocol and metadata would misread the commits at the start."""
+
+    def __init__(self, location: str, version: int, why: str) -> None:
+        super().__init__(
+            f"A stream of {location} cannot start at version {version}, not in startingVersionMode relaxed either: "
+            f"{why} Reading it with a newer version's metadata could give wrong rows. Give a newer startingVersion."
+        )
+
+
+class NotAnAppend(LakescanError):
+    """A stream met a commit that deletes or changes rows which the stream has already given."""
+
+    def __init__(self, location: str, version: int, operation: str, deletes_only: bool) -> None:
+        kind = "deletes rows" if deletes_only else "changes or rewrites rows"
+        options = "ignoreDeletes (go on; the rows stay in what was written), " if deletes_only else ""
+        super().__init__(
+            f"Version {version} of {location} ({operation}) {kind} that the stream may already have given. Set one of "
+            f"{options}skipChangeCommits (leave such commits out), ignoreChanges (give the rewritten files again, "
+            "with rows that may be there already), or readChangeFeed (read the changes as rows)."
+        )
+
+
+class TableReplaced(LakescanError):
+    """The table at a stream's location is another one than its checkpoint was made for."""
+
+    def __init__(self, location: str, expected: str, found: str) -> None:
+        super().__init__(
+            f"{location} now holds another table (id {found}) than the stream has been reading (id {expected}). "
+            "Start the stream with a new checkpoint."
+        )
+
+
+class SchemaChanged(LakescanError):
+    """The table's schema changed while a stream ran; a restart takes the new one."""
+
+    def __init__(self, location: str, version: int, what: str) -> None:
+        super().__init__(
+            f"Version {version} of {location} changes the schema: {what}. Every row before it has been given. "
+            "Restart the stream from the same checkpoint: it goes on with the new schema."
+        )
+
+
+class SchemaTrackingNeeded(LakescanError):
+    """A column was renamed, dropped or given a type that is not wider: rows before and after do not fit one schema."""
+
+    def __init__(self, location: str, version: int, what: str) -> None:
+        super().__init__(
+            f"Between version {version} of {location} and the stream's schema {what}. A stream passes such a change "
+            "only with schemaTrackingLocation, a folder in which it keeps the schema it is at: set it and restart, or "
+            "start with a new checkpoint after the change."
+        )
+
+
+class UnknownStreamSchema(LakescanError):
+    """The schema that a user gave is not a part of the table's."""
+
+    def __init__(self, column: str, why: str) -> None:
+        super().__init__(
+            f"The schema given with .schema() cannot be read: {column} {why}. Leave it out, or give columns of the "
+            "table with their types."
+        )

@@ -4,11 +4,13 @@ To add a format, add its folder and a line here.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from lakescan.delta import is_delta, open_delta
+from lakescan.delta import DeltaTable, is_delta, open_delta
+from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.errors import TableNotFound
 from lakescan.scan.snapshot import Table
+from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
 
 _FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, open_delta),)
@@ -29,3 +31,8 @@ def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Tabl
         if detect(storage):
             return make(storage, time_zone)
     raise TableNotFound(storage.location)
+
+
+def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:
+    """The table as a stream with these options, None where its format cannot be read as one."""
+    return PinnedDeltaStream.of(table, options) if isinstance(table, DeltaTable) else None

@@ -43,7 +43,7 @@ class Storage:
     @staticmethod
     def at(location: str | os.PathLike[str]) -> "Storage":
         text = os.fspath(location)
-        if not _SCHEME.match(text):
+        if not has_scheme(text):
             return Storage(os.path.abspath(os.path.expanduser(text)))
         return Storage(text.rstrip("/") if text.rstrip("/").count("/") > 1 else text)
 
@@ -67,12 +67,12 @@ class Storage:
             return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
 
     def read(self, path: str) -> bytes:
-        with self.open(path) as file, _named_failures(path):
+        with self.open(path) as file, _named_failures(self.full_path(path)):
             return bytes(file.read())
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset` on; fewer where the file ends before."""
-        with self.open(path) as file, _named_failures(path):
+        with self.open(path) as file, _named_failures(self.full_path(path)):
             file.seek(min(offset, file.size()))
             return bytes(file.read(length))
 
@@ -84,7 +84,7 @@ class Storage:
 
     def full_path(self, path: str) -> str:
         """The path as a user would name it, for messages and for the files a scan lists."""
-        return path if _SCHEME.match(path) or path.startswith("/") else f"{self.location}/{path}"
+        return path if has_scheme(path) or path.startswith("/") else f"{self.location}/{path}"
 
     def uri(self, path: str) -> str:
         """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""
@@ -97,7 +97,7 @@ class Storage:
         return re.sub("^file:/+", "file:/", found)
 
     def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:
-        if _SCHEME.match(path):
+        if has_scheme(path):
             return _filesystem(path)
         filesystem, root = _filesystem(self.location)
         return filesystem, path if path.startswith("/") else f"{root.rstrip('/')}/{path}"
@@ -135,5 +135,5 @@ def _named_failures(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except (OSError, pa.ArrowInvalid) as error:
         raise StorageFailure(path, str(error)) from error

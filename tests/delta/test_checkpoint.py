@@ -4,6 +4,7 @@ import json
 import warnings
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import deltalake
 import pyarrow as pa
@@ -117,6 +118,25 @@ def _damage(files: list[Path], how: str) -> None:
         data = bytearray(file.read_bytes())
         data[4 : len(data) // 3] = b"\xff" * (len(data) // 3 - 4)
         file.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("spelling", ["name", "absolute", "URI"])
+def test_a_sidecar_is_found_by_its_name_or_by_a_path_anywhere(spelling: str, tmp_path: Path) -> None:
+    table = _build(tmp_path / "a table")
+    expected = _rows(table.path)
+    top, *sidecars = table.checkpoint(top="json")
+    text = top.read_text()
+    for file in sidecars:
+        moved = tmp_path / "else%41where" / file.name
+        moved.parent.mkdir(exist_ok=True)
+        if spelling != "name":
+            file.rename(moved)
+        path = {"name": file.name, "absolute": quote(str(moved)), "URI": f"file:{quote(str(moved))}"}[spelling]
+        text = text.replace(file.name, path)
+    top.write_text(text)
+    for version in range(table.version + 1):
+        (table.log / f"{version:020d}.json").unlink()
+    assert _rows(table.path) == expected
 
 
 BROKEN = [("classic", "empty"), ("classic", "cut"), ("classic", "garbled")] + [

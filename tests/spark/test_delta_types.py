@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import VariantType, VariantVal
@@ -17,6 +18,7 @@ from lakescan import errors
 from lakescan.reader.rebase import HybridCalendar, rebased
 from tests.compare import bag
 from tests.golden import REFUSED, TABLES, WITHOUT_DATA
+from tests.spark.test_same_rows import TABLES as BY_THREE_DOORS
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -45,7 +47,12 @@ def _struct(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-IN_SPARK = [table for table in TABLES if table not in REFUSED and table not in WITHOUT_DATA]
+# Rows of the others are compared in test_same_rows; PySpark's toArrow refuses nulls where a variant is nested.
+IN_SPARK = [
+    table
+    for table in TABLES
+    if not any(table in listed for listed in (REFUSED, WITHOUT_DATA, BY_THREE_DOORS)) and "variant" not in table
+]
 
 
 @pytest.mark.parametrize("table", IN_SPARK)
@@ -53,10 +60,9 @@ def test_a_golden_table_has_the_same_rows_in_spark_as_without(spark: SparkSessio
     path = golden / "delta" / table
     expected = lakescan.open(path).snapshot().scan().build().to_arrow()
     if expected.num_rows > 10_000:
-        # A million rows: their number and a sum over all of them, which Spark works out itself.
-        columns = [f"sum(hash(`{name}`))" for name in expected.column_names]
-        frame = spark.sql(f"SELECT count(*), {', '.join(columns)} FROM delta.`{path}`")
-        assert frame.collect() == spark.createDataFrame(expected).selectExpr("count(*)", *columns).collect()
+        sums = ", ".join(f"sum(`{name}`)" for name in expected.column_names)
+        (found,) = spark.sql(f"SELECT count(*), {sums} FROM delta.`{path}`").collect()
+        assert list(found) == [expected.num_rows, *(pc.sum(column).as_py() for column in expected.columns)]
         return
     found = spark.sql(f"SELECT * FROM delta.`{path}`").toArrow()
     assert found.schema.names == expected.schema.names
@@ -100,8 +106,11 @@ def test_the_same_variants_without_spark(spark: SparkSession, shredded: str) -> 
     assert texts == SHREDDED
 
 
-def test_variants_inside_structs_lists_and_maps_are_variants(spark: SparkSession, golden: Path) -> None:
-    table = golden / "delta" / "spark-shredded-variant-preview-delta"
+@pytest.mark.parametrize(
+    "name", ["spark-shredded-variant-preview-delta", "spark-variant-checkpoint", "kernel-spark-variant-checkpoint"]
+)
+def test_variants_inside_structs_lists_and_maps_are_variants(spark: SparkSession, golden: Path, name: str) -> None:
+    table = golden / "delta" / name
     found = spark.sql(
         "SELECT id, to_json(v) AS v, to_json(array_of_variants[0]) AS a, to_json(struct_of_variants.v) AS s, "
         f"to_json(map_of_variants['v']) AS m, to_json(array_of_struct_of_variants[0].v) AS n FROM delta.`{table}`"

@@ -60,6 +60,11 @@ def change_files(commit: TableCommit, partition: Sequence[pa.Field]) -> pa.Table
     return pa.concat_tables(parts)
 
 
+def inserted_files(commit: TableCommit, files: pa.Table) -> pa.Table:
+    """Files of the snapshot at the commit's version, as if it had inserted all their rows."""
+    return _files(commit, files, "insert", commit.partition_fields)
+
+
 def _plain_paths(files: pa.Table) -> pa.Array:
     found = keys(files["path"], pa.chunked_array([pa.nulls(files.num_rows, DELETION_VECTOR)]))
     return found.combine_chunks()

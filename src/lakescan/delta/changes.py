@@ -42,7 +42,7 @@ from lakescan.schema import prune
 from lakescan.storage import Storage
 
 ENABLED = "delta.enableChangeDataFeed"
-_SPARK_FIELDS = ((CHANGE_TYPE, "string"), (COMMIT_VERSION, "long"), (COMMIT_TIMESTAMP, "timestamp"))
+SPARK_FIELDS = ((CHANGE_TYPE, "string"), (COMMIT_VERSION, "long"), (COMMIT_TIMESTAMP, "timestamp"))
 _OWN_FIELDS = (pa.field(CHANGE_TYPE, pa.string()), *commit_fields())
 
 
@@ -89,7 +89,7 @@ class DeltaChanges:
     @cached_property
     def spark_schema(self) -> str:
         found = json.loads(self._metadata.spark_schema)
-        own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in _SPARK_FIELDS]
+        own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in SPARK_FIELDS]
         return json.dumps({**found, "fields": [*found["fields"], *own]})
 
     @property
@@ -174,7 +174,7 @@ class DeltaChanges:
                 raise ChangesNotRecorded(self.location, commit.version, self.start, self.end)
 
     def _refuse_incompatible(self) -> None:
-        taken = {name.lower() for name in self._metadata.schema.names} & {name for name, _ in _SPARK_FIELDS}
+        taken = {name.lower() for name in self._metadata.schema.names} & {name for name, _ in SPARK_FIELDS}
         if taken:
             raise UnsupportedFeature(
                 self.location, f"its own column {min(taken)} in the change feed", "Rename the column."

@@ -24,7 +24,7 @@ from lakescan.delta.log_segment import Checkpoint
 from lakescan.delta.names import SIDECAR_FOLDER
 from lakescan.delta.statistics import parse_statistics, typed_statistics
 from lakescan.errors import CorruptLog, UnreadableCheckpoint
-from lakescan.storage import Storage
+from lakescan.storage import Storage, has_scheme
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names
             own = _own_file(storage, path, names)
             sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
     for action in checkpoint_actions(storage, checkpoint, "sidecar"):
-        path = unquote(str(action["path"]))
+        path = str(action["path"])
+        path = path if has_scheme(path) else unquote(path)
         inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
         sources.append(CheckpointFile(storage, inside, names))
     return sources

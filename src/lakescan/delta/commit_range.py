@@ -165,8 +165,9 @@ class CommitRange:
     listing: LogListing
     start: int
     end: int
-    first_state: TableState
-    """In force at `start`."""
+    state: TableState
+    """In force at `start` or, where `state_before` is set, at the version before it."""
+    state_before: bool = False
 
     @staticmethod
     def of(storage: Storage, zone: str, listing: LogListing, start: int, end: int | None) -> "CommitRange":
@@ -175,11 +176,11 @@ class CommitRange:
         return CommitRange(storage, zone, listing, start, last, TableState.at(storage, listing, start))
 
     def __iter__(self) -> Iterator[TableCommit]:
-        state = self.first_state
+        state = self.state
         times = rising_times(self.listing.commits)
         for text, commit in texts_of(self.storage, commits_of(self.listing, self.start, self.end)):
             changed = changes_state(text)
-            if changed and commit.version != self.start:
+            if changed and (commit.version > self.start or self.state_before):
                 state = state.after(text, self.storage.location)
             yield TableCommit(self.storage, self.zone, commit.version, state, changed, text, times[commit.version])
 

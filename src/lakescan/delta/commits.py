@@ -5,7 +5,6 @@ file the last one wins. What is left are the adds of the segment's commits; `tou
 checkpoint they replace or remove.
 """
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as paj
 
 from lakescan.columns import empty_structs, member
 from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, StatisticsRequest, adds_schema, keys
+from lakescan.delta.json_lines import read_json_lines
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
 from lakescan.delta.writers import Writers
@@ -90,7 +89,7 @@ class CommitActions:
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    parsed = [parse_lines(text, schema) for text in texts]
+    parsed = [_file_lines(text, schema) for text in texts]
     table = pa.concat_tables(parsed or [schema.empty_table()])
     add, remove = table["add"], table["remove"]
     added = pc.is_valid(member(add, "path"))
@@ -137,13 +136,19 @@ def parse_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
     """A row for each line; what the schema does not name is left out."""
     if not text.text.strip():
         raise CorruptLog(text.file, "it is empty")
-    options = paj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    # A block holds whole lines, and one line may be as long as the file.
-    read = paj.ReadOptions(use_threads=False, block_size=len(text.text) + 1)
     try:
-        return paj.read_json(io.BytesIO(text.text), read_options=read, parse_options=options)
+        # A block holds whole lines, and one line may be as long as the file.
+        return read_json_lines(text.text, schema, block_size=len(text.text) + 1, threads=False)
     except pa.ArrowInvalid as error:
         raise CorruptLog(text.file, str(error)) from error
+
+
+def _file_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    table = parse_lines(text, schema)
+    for action, needed in (("add", "path"), ("add", "size"), ("remove", "path")):
+        if table[action].null_count != member(table[action], needed).null_count:
+            raise CorruptLog(text.file, f"it has {'an' if action == 'add' else 'a'} {action} action without a {needed}")
+    return table
 
 
 def _last_of_each(key: pa.ChunkedArray) -> np.ndarray[Any, Any]:

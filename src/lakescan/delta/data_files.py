@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors
-from lakescan.storage import Storage, has_scheme
+from lakescan.delta.names import stored_path
+from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,7 @@ class DeltaFiles:
     storage: Storage
 
     def path(self, file: Mapping[str, Any]) -> str:
-        path: str = file["path"]
-        # The log percent-encodes paths; where one has a scheme, `Storage` decodes it with the rest of the URI.
-        return path if has_scheme(path) else unquote(path)
+        return stored_path(file["path"])
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]

@@ -10,15 +10,15 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
+from lakescan.delta.names import stored_path
 from lakescan.errors import CorruptDeletionVector, MissingDeletionVector
-from lakescan.storage import Storage, has_scheme
+from lakescan.storage import Storage
 
 _MAGIC = 1681511377
 _FILE_FORMAT = 1
@@ -57,7 +57,7 @@ class DeletionVectors:
         if kind == "i":
             name, data = "the table's log (inline)", _decode85(where, "the table's log (inline)")[:size]
         elif kind in ("u", "p"):
-            path = relative_path(where) if kind == "u" else where if has_scheme(where) else unquote(where)
+            path = relative_path(where) if kind == "u" else stored_path(where)
             name = self.storage.full_path(path)
             data = self._stored(path, name, descriptor["offset"] or 0, size)
         else:
@@ -92,8 +92,11 @@ class DeletionVectors:
 def relative_path(encoded: str) -> str:
     """The file below the table's root for storage type `u`: an optional folder and a UUID in base 85."""
     folder, name = encoded[:-_ENCODED_UUID], encoded[-_ENCODED_UUID:]
-    identity = UUID(bytes=_decode85(name, f"the table's log ({encoded})")[:16])
-    return f"{folder}/deletion_vector_{identity}.bin" if folder else f"deletion_vector_{identity}.bin"
+    identity = _decode85(name, f"the table's log ({encoded})")
+    if len(identity) != 16:
+        raise CorruptDeletionVector(f"the table's log ({encoded})", "it does not end in a UUID of 20 characters")
+    file = f"deletion_vector_{UUID(bytes=identity)}.bin"
+    return f"{folder}/{file}" if folder else file
 
 
 def _decode85(text: str, name: str) -> bytes:

@@ -88,6 +88,17 @@ class LogListing:
             return 0
         return self.checkpoints[0].version if self.checkpoints else self.commits[0].version
 
+    def up_to(self, version: int) -> "LogListing":
+        """The listing as it was when this version was the newest."""
+        return LogListing(
+            self.location,
+            tuple(found for found in self.commits if found.version <= version),
+            tuple(found for found in self.checkpoints if found.version <= version),
+            tuple(found for found in self.compactions if found.commit.version <= version),
+            frozenset(found for found in self.checksums if found <= version),
+            tuple(found for found in self.partial if found.version <= version),
+        )
+
     def segment(self, version: int | None = None, unusable: frozenset[Checkpoint] = frozenset()) -> LogSegment:
         """The segment for a version, the newest where none is given, without the checkpoints named as unusable."""
         wanted = self.latest if version is None else version

@@ -92,7 +92,7 @@ class Metadata:
         if provider != "parquet":
             raise UnsupportedFeature(file, f"data files in the format {provider}")
         try:
-            return Metadata(
+            found = Metadata(
                 str(action.get("id") or ""),
                 # Delta reads a metaData action without a schema as a table without columns.
                 json.loads(action.get("schemaString") or _NO_COLUMNS),
@@ -100,13 +100,24 @@ class Metadata:
                 dict(action.get("configuration") or {}),
                 protocol.maps_columns,
             )
+            # Whatever is malformed in these must be known now, with the file's name.
+            _ = found.source_schema
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptLog(file, f"its metaData action is malformed ({error!r})") from error
+        for name in found.partition_columns:
+            if name not in found.schema.names:
+                raise CorruptLog(file, f"it is partitioned by {name}, which is not a column of its schema")
+        return found
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The table's schema, in the names that users see."""
         return arrow_schema(dict(self.schema_json))
+
+    @cached_property
+    def partition_places(self) -> tuple[int, ...]:
+        """Where in the schema each partition column is, in the table's partition order."""
+        return tuple(self.schema.names.index(name) for name in self.partition_columns)
 
     @cached_property
     def source_schema(self) -> pa.Schema:
@@ -131,10 +142,8 @@ class Metadata:
 
     @cached_property
     def partition_fields(self) -> list[pa.Field]:
-        """The partition columns as fields of the schema, in partition order; the log may write another case."""
-        by_name = {field.name.lower(): field for field in self.schema}
-        exact = {field.name: field for field in self.schema}
-        return [exact.get(name) or by_name[name.lower()] for name in self.partition_columns]
+        """The partition columns as fields of the schema, in partition order."""
+        return [self.schema.field(at) for at in self.partition_places]
 
     def under(self, protocol: Protocol) -> "Metadata":
         """The same metadata where the protocol changed beside it."""

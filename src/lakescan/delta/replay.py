@@ -163,11 +163,4 @@ def _not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:
     """The partition columns' names in the log, in the table's partition order."""
-    logical = metadata.schema.names
-    return [metadata.source_schema.field(_index(logical, name)).name for name in metadata.partition_columns]
-
-
-def _index(names: list[str], wanted: str) -> int:
-    if wanted in names:
-        return names.index(wanted)
-    return [name.lower() for name in names].index(wanted.lower())
+    return [metadata.source_schema.field(at).name for at in metadata.partition_places]

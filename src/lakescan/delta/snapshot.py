@@ -42,7 +42,7 @@ class DeltaSnapshot:
     @staticmethod
     def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
         snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment), RLock())
-        _ = snapshot.schema, snapshot.source_schema
+        _ = snapshot._replay.metadata
         return snapshot
 
     @property

@@ -1,12 +1,12 @@
 """Delta's file statistics as typed Arrow structs whose bounds are always safe to skip by.
 
 Statistics come as JSON text or, in checkpoints, parsed. Either way a value that cannot be read is unknown
-(null), never an error and never a guess. Delta cuts strings to a prefix and timestamps to the millisecond, and
-some writers round long decimals; these are widened here, as are the bounds of a double that was a float, so that
-a minimum is never above, and a maximum never below, a value of the file.
+(null), never an error and never a guess. Writers cut strings to a prefix and timestamps to the millisecond, and
+round decimals to doubles; all are widened here, as are the bounds of a double that was a float, so that a minimum
+is never above, and a maximum never below, a value of the file. Binary has no agreed form in JSON, so its bounds are
+unknown.
 """
 
-import io
 import json
 from collections.abc import Collection
 from decimal import Decimal
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as paj
 
 from lakescan.columns import member
 from lakescan.delta import decimal_bounds
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
+from lakescan.delta.json_lines import read_json_lines
 from lakescan.scan.statistics import counts_of, statistics_type
 
 _CHUNK = 1024
@@ -76,6 +76,8 @@ def _convert(
 ) -> pa.Array:
     """`found` in the logical type; children that are absent or of another shape become unknown."""
     if not pa.types.is_struct(logical):
+        if pa.types.is_binary(logical):
+            return pa.nulls(len(found), logical)
         return widen(_cast(found, logical), () in once_float)
     if not pa.types.is_struct(found.type):
         return pa.nulls(len(found), logical)
@@ -134,9 +136,10 @@ def _upper(values: pa.Array, once_float: bool) -> pa.Array:
         return decimal_bounds.above(values)
     if not pa.types.is_string(values.type):
         return values
-    # A cut maximum ends in a character that writers believed to be the last one; some characters come after it.
+    # A cut maximum ends in a character that writers believed to be the last one; some characters come after it. A
+    # question mark before it may be half of a character that the cut went through.
     cut = pc.or_(pc.greater_equal(pc.utf8_length(values), _PREFIX), pc.ends_with(values, "\ufffd"))
-    prefix = pc.utf8_slice_codeunits(pc.utf8_rtrim(values, "\ufffd"), 0, _PREFIX)
+    prefix = pc.utf8_slice_codeunits(pc.utf8_rtrim(values, "?\ufffd"), 0, _PREFIX)
     return pc.if_else(cut, pc.binary_join_element_wise(prefix, _LAST_CHARACTER, ""), values)
 
 
@@ -155,13 +158,9 @@ def _read_json(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
     offsets = pa.array([0, len(lines)], pa.int64())
     # The separator must be of the lines' own type: there is no kernel for another.
     separator = pa.scalar("\n", lines.type)
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer()
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer().to_pybytes()
     longest = pc.max(pc.binary_length(lines)).as_py()
-    table = paj.read_json(
-        io.BytesIO(joined),
-        read_options=paj.ReadOptions(block_size=max(1 << 22, longest + 2)),
-        parse_options=paj.ParseOptions(explicit_schema=pa.schema(list(readable)), unexpected_field_behavior="ignore"),
-    )
+    table = read_json_lines(joined, pa.schema(list(readable)), max(1 << 22, longest + 2), threads=True)
     if table.num_rows != len(texts):
         raise pa.ArrowInvalid("several JSON documents in one statistics text")
     return table.to_struct_array().combine_chunks()

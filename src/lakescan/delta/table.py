@@ -105,6 +105,7 @@ def open_delta(storage: Storage, zone: str) -> DeltaTable:
 
 def _number(version: int | str) -> int:
     try:
-        return int(version)
+        # Through text: int() alone would also take 1.9, and read version 1.
+        return int(str(version))
     except ValueError as error:
         raise InvalidVersion(version, "a Delta version is a whole number.") from error

@@ -15,6 +15,10 @@ from lakescan.reader.variant import whole_variants
 from lakescan.schema import FIELD_ID, is_variant, padded
 
 
+def has_id(field: pa.Field) -> bool:
+    return FIELD_ID in (field.metadata or {})
+
+
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
     """Where the file holds a field: by its id, or by its name, exactly or else in another case."""
     found = list(fields)
@@ -58,12 +62,12 @@ def _align_struct(array: pa.StructArray, found: pa.Field, source: pa.Field, targ
             children.append(align(array.field(at), found.type.field(at), child_source, child_target))
     mask = array.is_null() if array.null_count else None
     if not children:
-        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]])
+        return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]], offset=array.offset)
     return pa.StructArray.from_arrays(children, fields=list(target.type), mask=mask)
 
 
 def _align_list(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
-    array = _from_zero(array)
+    array = _from_zero(array if _has_offsets(array.type) else array.cast(pa.list_(array.type.value_field)))
     items = align(array.values, found.type.value_field, source.type.value_field, target.type.value_field)
     mask = array.is_null() if array.null_count else None
     return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, type=target.type, mask=mask)
@@ -78,6 +82,8 @@ def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa
 
 
 def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
     if array.type.equals(wanted):
         return array
     if pa.types.is_null(wanted):
@@ -125,6 +131,10 @@ def _is_bytes(type_: pa.DataType) -> bool:
 
 
 def _is_list(type_: pa.DataType) -> bool:
+    return _has_offsets(type_) or bool(pa.types.is_fixed_size_list(type_))
+
+
+def _has_offsets(type_: pa.DataType) -> bool:
     return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_))
 
 

@@ -7,6 +7,7 @@ else the file's first id plus the index; its commit version likewise, or else th
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from posixpath import basename
 from typing import Any
 
@@ -86,18 +87,25 @@ class FileMetadata:
         if field.name == "row_id":
             first = pa.scalar(file[BASE_ROW_ID], pa.int64())
             return _unless_stored(own, pc.add(positions, first))
-        value = pa.scalar(self._value(field.name, file), pa.int64() if field.type == _MOMENT else field.type)
-        constant = pa.repeat(value, len(positions))
-        if field.name == "file_modification_time":
-            return pc.multiply(constant, 1000).cast(_MOMENT)
-        return _unless_stored(own, constant)
+        return _unless_stored(own, _constant(self._value(field.name, file), field.type, len(positions)))
 
     def _value(self, name: str, file: Mapping[str, Any]) -> Any:
         if name in ("file_path", "file_name"):
             path = self.files.storage.uri(self.files.path(file))
             return path if name == "file_path" else basename(path)
-        return file[_NEEDS[name]]
+        value = file[_NEEDS[name]]
+        return value * 1000 if name == "file_modification_time" and value is not None else value
 
 
 def _unless_stored(own: pa.Array | None, values: pa.Array) -> pa.Array:
     return values if own is None else pc.coalesce(own, values)
+
+
+def _constant(value: Any, type_: pa.DataType, count: int) -> pa.Array:
+    return _repeated(value, type_, 1 << max(0, count - 1).bit_length()).slice(0, count)
+
+
+@lru_cache(maxsize=16)
+def _repeated(value: Any, type_: pa.DataType, count: int) -> pa.Array:
+    """Kept, because the batches of a file share it: a path for every row costs more to write than the row to read."""
+    return pa.repeat(pa.scalar(value, type_), count)

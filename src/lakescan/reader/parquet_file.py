@@ -4,7 +4,6 @@ Only the leaves that the plan needs are read. The file is read one row group at 
 number of bytes, so memory grows neither with the file nor with the width of its rows.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 from lakescan.columns import empty_structs
 from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
 from lakescan.predicate import Column, Predicate, columns_of
-from lakescan.reader.align import align, find_field
+from lakescan.reader.align import align, find_field, has_id
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.schema import is_variant
@@ -44,6 +43,8 @@ class ParquetRows:
             raise MissingDataFile(name) from error
         except pa.ArrowException as error:
             raise CorruptDataFile(name, str(error)) from error
+        if any(map(has_id, source)) and len(file.schema_arrow) and not any(map(has_id, file.schema_arrow)):
+            raise CorruptDataFile(name, "columns are found by their Parquet field id, and none of its columns has one")
         return ParquetRows(name, file, schema, source)
 
     def groups(self, start: int, length: int, skip: Predicate) -> list[RowGroup]:
@@ -88,11 +89,13 @@ class ParquetRows:
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
         columns = []
         for at, source, target in zip(self._places, self.source, self.schema, strict=True):
-            field = None if at is None else self.file.schema_arrow.field(at)
-            index = -1 if field is None else read.type.get_field_index(field.name)
-            if index < 0:
+            if at is None:
                 columns.append(pa.nulls(len(read), target.type))
                 continue
+            field = self.file.schema_arrow.field(at)
+            index = read.type.get_field_index(field.name)
+            if index < 0:
+                raise CorruptDataFile(self.name, f"it has more than one column with the name {field.name}")
             column = read.field(index)
             if self._calendar is not None:
                 column = rebased(column, self._calendar)
@@ -119,35 +122,40 @@ class ParquetRows:
 
     def _leaves(self, predicate: Predicate) -> dict[Column, LeafColumn]:
         """Where the predicate's columns are among the file's leaves; only those reached through structs alone."""
-        paths = [self.file.schema.column(at).path for at in range(len(self.file.schema))]
-        # A name may have a dot in it, so that two leaves have one path; then the path is no answer.
-        times = Counter(paths)
-        by_path = {path: at for at, path in enumerate(paths) if times[path] == 1}
-        found = {}
-        for column in columns_of(predicate):
-            path, type_ = self._file_path(column)
-            if self._calendar is not None and (pa.types.is_date(type_) or pa.types.is_timestamp(type_)):
-                # The footer's bounds are in the file's own calendar.
-                continue
-            if path in by_path and self.file.schema.column(by_path[path]).max_repetition_level == 0:
-                found[column] = LeafColumn(by_path[path], type_)
-        return found
+        found = {column: self._leaf(column) for column in columns_of(predicate)}
+        return {column: leaf for column, leaf in found.items() if leaf is not None}
 
-    def _file_path(self, column: Column) -> tuple[str, pa.DataType]:
+    def _leaf(self, column: Column) -> LeafColumn | None:
+        # Counted, not looked up by its dotted path: a column `a.b` and the field b of a struct a have the same one.
         fields, sources, targets = list(self.file.schema_arrow), list(self.source), list(self.schema)
         names: list[str] = []
+        index = 0
         for part in column.path:
             at = next((i for i, target in enumerate(targets) if target.name == part), None)
             place = None if at is None else find_field(sources[at], fields)
             if at is None or place is None:
-                return "", pa.null()
-            names.append(fields[place].name)
+                return None
+            index += sum(_leaf_count(field.type) for field in fields[:place])
             target, source, field = targets[at], sources[at], fields[place]
+            names.append(field.name)
             inside = pa.types.is_struct(target.type) and pa.types.is_struct(field.type)
             targets, sources, fields = (
                 (list(target.type), list(source.type), list(field.type)) if inside else ([], [], [])
             )
-        return ".".join(names), target.type
+        if pa.types.is_nested(field.type) or self.file.schema.column(index).path != ".".join(names):
+            return None
+        if self._calendar is not None and (pa.types.is_date(target.type) or pa.types.is_timestamp(target.type)):
+            # The footer's bounds are in the file's own calendar.
+            return None
+        return LeafColumn(index, target.type)
+
+
+def _leaf_count(type_: pa.DataType) -> int:
+    """Leaves of the Parquet file below a column of this type."""
+    type_ = type_.storage_type if isinstance(type_, pa.BaseExtensionType) else type_
+    if not pa.types.is_nested(type_):
+        return 1
+    return sum(_leaf_count(type_.field(at).type) for at in range(type_.num_fields))
 
 
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:

@@ -86,6 +86,17 @@ class ReadTask:
     skip_rows: int = 0
     """How many rows, from the first on, are not given."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrow pickles a slice with the whole table that it is cut from, so each task would carry every file.
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.pieces.schema) as stream:
+            stream.write_table(self.pieces)
+        return _received, (sink.getvalue().to_pybytes(), self.skip_rows)
+
+
+def _received(stream: bytes, skip_rows: int) -> ReadTask:
+    return ReadTask(pa.ipc.open_stream(stream).read_all(), skip_rows)
+
 
 @dataclass(frozen=True)
 class ReadyRows:

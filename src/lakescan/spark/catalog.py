@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
 from lakescan.formats import is_table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.source import LakescanDataSource
 from lakescan.spark.table import SparkTable, load_snapshot
 from lakescan.storage import Storage
 
@@ -124,7 +125,7 @@ class NameCatalog(LakeCatalog):
 
 
 def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
-    """Both catalogs in the session; those of an earlier call stay, with their tables."""
+    """Both catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`."""
     bridge = Bridge(spark)
     wanted = claim_delta or not _has_deltas_own(spark)
     if wanted and not isinstance(bridge.catalog(PATHS), PathCatalog):
@@ -133,6 +134,7 @@ def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
         bridge.put_catalog(NAMES, names)
+        spark.dataSource.register(LakescanDataSource)
     return names
 
 

@@ -1,0 +1,38 @@
+"""JSON lines to Arrow in one call: a log's commits, and the statistics of many files.
+
+A text that is not JSON raises `pa.ArrowInvalid`, always: Arrow's reader ends the whole process when it meets a
+bare `null` where an object should be, so that case is found before the reader sees it.
+"""
+
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.json as paj
+
+# A line break is never inside a JSON string, so this is a row; `} null` may also be a part of a string.
+_NULL_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|\n)[ \t\r]*null")
+_NULL_AFTER_OBJECT = re.compile(rb"\}[ \t\r]*null")
+
+
+def read_json_lines(text: bytes, schema: pa.Schema, block_size: int, threads: bool) -> pa.Table:
+    """One row an object, with the columns of `schema`; a block must be longer than the longest line."""
+    if _has_null_row(text):
+        raise pa.ArrowInvalid("JSON parse error: null where an object should be")
+    return paj.read_json(
+        pa.BufferReader(text),
+        read_options=paj.ReadOptions(use_threads=threads, block_size=block_size),
+        parse_options=paj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+    )
+
+
+def _has_null_row(text: bytes) -> bool:
+    if _NULL_LINE.search(text):
+        return True
+    for suspect in _NULL_AFTER_OBJECT.finditer(text):
+        start, end = text.rfind(b"\n", 0, suspect.start()) + 1, text.find(b"\n", suspect.start())
+        try:
+            json.loads(text[start : None if end < 0 else end])
+        except ValueError:
+            return True
+    return False

@@ -1,0 +1,86 @@
+"""Where a stream is: the next file to give, as a version and a position in it, and where the stream began.
+
+An offset is JSON with a format version. It names the table by its id, so that a replaced table is noticed. It
+carries the stream's origin, so that a first batch that is run again after a failure begins where it began
+before, even if the table has grown since. What a batch held travels beside it, for the stream's progress only.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lakescan.errors import InvalidOffset
+
+FORMAT = 1
+_FORMAT_KEY = "lakescanOffset"
+
+
+@dataclass(frozen=True)
+class Position:
+    """The next file to give: of a commit or, while the initial snapshot is read, of the snapshot at that version."""
+
+    version: int
+    index: int = 0
+    snapshot: bool = False
+
+    def after_version(self) -> "Position":
+        return Position(self.version + 1)
+
+
+@dataclass(frozen=True)
+class StreamOffset:
+    """A stream that has begun."""
+
+    table_id: str
+    origin: Position | None
+    """Where it began; None where it began before this was known and is past that."""
+    position: Position
+    notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def at(self, position: Position, notes: Mapping[str, Any]) -> "StreamOffset":
+        return replace(self, position=position, notes=notes)
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            _FORMAT_KEY: FORMAT,
+            "tableId": self.table_id,
+            "version": self.position.version,
+            "index": self.position.index,
+            "initialSnapshot": self.position.snapshot,
+        }
+        if self.origin is not None:
+            found |= {"originVersion": self.origin.version, "originSnapshot": self.origin.snapshot}
+        return {**found, "batch": dict(self.notes)} if self.notes else found
+
+
+def not_begun() -> dict[str, Any]:
+    """The offset of a stream before its first batch: where it starts is decided when that batch is."""
+    return {_FORMAT_KEY: FORMAT}
+
+
+def parse_offset(found: Mapping[str, Any]) -> StreamOffset | None:
+    """The offset, None for a stream that has not begun."""
+    text = json.dumps(dict(found))
+    if found.get(_FORMAT_KEY) != FORMAT:
+        raise InvalidOffset(text, f"its format is not {FORMAT}, the one that this release of Lakescan reads")
+    if "version" not in found:
+        return None
+    try:
+        offset = StreamOffset(
+            str(found["tableId"]),
+            Position(int(found["originVersion"]), 0, bool(found["originSnapshot"]))
+            if "originVersion" in found
+            else None,
+            Position(int(found["version"]), int(found["index"]), bool(found["initialSnapshot"])),
+            found.get("batch", {}),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidOffset(text, f"it is malformed ({error!r})") from error
+    if offset.position.version < 0 or offset.position.index < 0:
+        raise InvalidOffset(text, "a version or a position in it is negative")
+    return offset
+
+
+def _origin(found: Mapping[str, Any]) -> Position:
+    return Position(int(found["originVersion"]), 0, bool(found["originSnapshot"]))

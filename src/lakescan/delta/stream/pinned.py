@@ -1,0 +1,90 @@
+"""A stream as a query was given it: the table, the options, and the schema that its rows will have.
+
+The schema is the newest one or, where the stream keeps its schema in a log, the one it is at. It is fixed here,
+once: a query that runs later, in another process, gives its rows in exactly this schema or stops.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lakescan.delta.changes import SPARK_FIELDS
+from lakescan.delta.protocol import Metadata
+from lakescan.delta.stream.options import StreamOptions
+from lakescan.delta.stream.rows import ChangedRows
+from lakescan.delta.stream.schema import StreamSchema
+from lakescan.delta.stream.schema_log import SchemaLog
+from lakescan.delta.stream.source import DeltaStream
+from lakescan.delta.stream.start import origin_of, starting_state
+from lakescan.delta.stream.walk import Walk
+from lakescan.delta.table import DeltaTable
+from lakescan.errors import InvalidVersion
+from lakescan.scan.stream import Limits
+from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class PinnedDeltaStream:
+    """Implements `scan.stream.PinnedStream`."""
+
+    storage: Storage
+    zone: str
+    options: StreamOptions
+    version: int
+    metadata: Metadata
+
+    @staticmethod
+    def of(table: DeltaTable, options: Mapping[str, str]) -> "PinnedDeltaStream":
+        parsed = StreamOptions.of(options)
+        if table.pinned is not None:
+            asked = table.pinned.version if table.pinned.timestamp is None else table.pinned.timestamp
+            raise InvalidVersion(asked, "a stream is of the whole table: leave the version out of its path.")
+        version, metadata = _stream_metadata(table, parsed)
+        return PinnedDeltaStream(table.storage, table.zone, parsed, version, metadata)
+
+    @property
+    def spark_schema(self) -> str:
+        found = json.loads(self.metadata.spark_schema)
+        own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in self._own]
+        return json.dumps({**found, "fields": [*found["fields"], *own]})
+
+    @property
+    def schema(self) -> pa.Schema:
+        own = ChangedRows(self.storage).own_fields if self.options.read_change_feed else []
+        return pa.schema([*self.metadata.schema, *own])
+
+    @property
+    def _own(self) -> Sequence[tuple[str, str]]:
+        return SPARK_FIELDS if self.options.read_change_feed else ()
+
+    @property
+    def limits(self) -> Limits:
+        return self.options.limits
+
+    @property
+    def needs_admission_control(self) -> str | None:
+        if self.options.limited_by_user:
+            return "maxFilesPerTrigger" if self.options.limits.files else "maxBytesPerTrigger"
+        return None if self.options.schema_tracking_location is None else "schemaTrackingLocation"
+
+    def open(self, output: pa.Schema) -> DeltaStream:
+        schema = StreamSchema(self.version, self.metadata, output)
+        return DeltaStream(DeltaTable(self.storage, self.zone), self.options, schema)
+
+
+def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Metadata]:
+    """The version and metadata in whose schema the rows are given; for a new log those that the stream starts with."""
+    walk = Walk(table, options.relaxed)
+    listing = walk.listing()
+    newest = walk.initial_state(listing, listing.latest).metadata
+    if options.schema_tracking_location is None:
+        return listing.latest, newest
+    tracked = SchemaLog.at(options.schema_tracking_location).newest()
+    if tracked is not None:
+        return tracked
+    origin = origin_of(table, listing, options, dict(newest.properties))
+    if origin.version >= listing.latest:
+        return listing.latest, newest
+    return origin.version, starting_state(table.storage, listing, origin.version, options.relaxed).state.metadata

@@ -1,0 +1,77 @@
+"""The schemas that a stream has come through, one JSON file each, in a folder that the user gave.
+
+A file is named by the version whose schema it holds, appears whole or not at all, and is never changed. The
+newest is the schema that the stream is at.
+"""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from lakescan.delta.protocol import Metadata
+from lakescan.errors import CorruptLog, StorageFailure, UnsupportedLocation
+from lakescan.storage import Storage
+
+_NAME = re.compile(r"^(\d{20})\.schema\.json$")
+
+
+@dataclass(frozen=True)
+class SchemaLog:
+    """The folder; a local path or a URI that `pyarrow.fs` knows."""
+
+    storage: Storage
+
+    @staticmethod
+    def at(location: str | os.PathLike[str]) -> "SchemaLog":
+        return SchemaLog(Storage.at(location))
+
+    def newest(self) -> tuple[int, Metadata] | None:
+        """The schema that the stream is at and the version it began with; None where the stream is new."""
+        try:
+            names = [entry.name for entry in self.storage.list_from("")]
+        except FileNotFoundError:
+            return None
+        versions = [int(match[1]) for name in names if (match := _NAME.match(name))]
+        if not versions:
+            return None
+        file = f"{max(versions):020d}.schema.json"
+        try:
+            found = json.loads(self.storage.read(file))
+            return max(versions), Metadata(
+                str(found["id"]),
+                found["schema"],
+                tuple(found["partitionColumns"]),
+                dict(found["configuration"]),
+                bool(found["mapsColumns"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptLog(self.storage.full_path(file), f"no schema of a stream ({error!r})") from error
+
+    def append(self, version: int, metadata: Metadata) -> None:
+        """Write down that the stream goes on with this schema; again with the same version is the same as once."""
+        text = json.dumps(
+            {
+                "id": metadata.table_id,
+                "schema": metadata.schema_json,
+                "partitionColumns": metadata.partition_columns,
+                "configuration": dict(metadata.properties),
+                "mapsColumns": metadata.maps_columns,
+            }
+        )
+        folder = self.storage.location
+        try:
+            filesystem, root = pafs.FileSystem.from_uri(folder) if ":/" in folder else (pafs.LocalFileSystem(), folder)
+            filesystem.create_dir(root, recursive=True)
+            made = f"{root}/.{uuid4()}.tmp"
+            with filesystem.open_output_stream(made) as out:
+                out.write(text.encode())
+            filesystem.move(made, f"{root}/{version:020d}.schema.json")
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise UnsupportedLocation(folder, str(error)) from error
+        except OSError as error:
+            raise StorageFailure(folder, str(error)) from error

@@ -1,0 +1,166 @@
+"""Where a stream starts, and the protocol and metadata that its first commit is read with.
+
+A starting point outside the commits that are there is an error that names the range; one past the newest waits.
+In exact mode the state at the start is rebuilt or the stream is refused. In relaxed mode what the log still
+proves about the start is used, and only what it does not prove is taken from the nearest newer version: such
+commits are marked, and `evidence` checks every file of them. No failure here ever becomes an empty stream.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakescan.delta.commit_range import TableState, commits_of, first_commit, texts_of
+from lakescan.delta.commits import CommitText
+from lakescan.delta.log_segment import LogListing
+from lakescan.delta.protocol import Metadata, Protocol
+from lakescan.delta.stream.offset import Position
+from lakescan.delta.stream.options import LATEST, StreamOptions
+from lakescan.delta.table import DeltaTable
+from lakescan.delta.time_travel import commit_after, parse_timestamp
+from lakescan.errors import (
+    CorruptLog,
+    LakescanError,
+    MissingCommit,
+    RelaxedStartRefused,
+    StartNotRebuilt,
+    UnsupportedFeature,
+    UnsupportedType,
+    VersionNotFound,
+)
+from lakescan.storage import Storage
+
+_UNREADABLE = (UnsupportedFeature, UnsupportedType)
+_NOT_REBUILT = (VersionNotFound, MissingCommit, CorruptLog, *_UNREADABLE)
+
+
+@dataclass(frozen=True)
+class StartingState:
+    """The state at a version; below `assumed_until` the metadata is a newer version's, not proven by the log."""
+
+    version: int
+    state: TableState
+    assumed_until: int
+    warning: str | None = None
+
+
+def origin_of(table: DeltaTable, listing: LogListing, options: StreamOptions, properties: dict[str, str]) -> Position:
+    """Where the options say that a new stream starts."""
+    if options.starting_timestamp is not None:
+        moment = parse_timestamp(options.starting_timestamp, table.zone)
+        found = commit_after(table.storage, listing, moment, properties, options.starting_timestamp)
+        return _checked(listing, found)
+    if options.starting_version is None:
+        return Position(listing.latest, snapshot=True)
+    if options.starting_version == LATEST:
+        return Position(listing.latest + 1)
+    return _checked(listing, int(options.starting_version))
+
+
+def _checked(listing: LogListing, version: int) -> Position:
+    refuse_missing(listing, version)
+    return Position(version)
+
+
+def refuse_missing(listing: LogListing, version: int) -> None:
+    """An error unless the commits from this version on are there, or it is the one to come."""
+    if not first_commit(listing) <= version <= listing.latest + 1:
+        raise VersionNotFound(
+            listing.location, f"version {version}, for a stream", first_commit(listing), listing.latest
+        )
+
+
+def starting_state(storage: Storage, listing: LogListing, version: int, relaxed: bool) -> StartingState:
+    """The state in force at a version that is there."""
+    try:
+        return StartingState(version, TableState.at(storage, listing, version), version)
+    except _NOT_REBUILT as error:
+        if not relaxed:
+            raise StartNotRebuilt(listing.location, version, str(error)) from error
+        if isinstance(error, _UNREADABLE):
+            raise RelaxedStartRefused(
+                listing.location, version, f"an unsupported feature was in force. {error}"
+            ) from error
+        return _relaxed(storage, listing, version, error)
+
+
+def _relaxed(storage: Storage, listing: LogListing, version: int, why: LakescanError) -> StartingState:
+    newer, state = _nearest_newer(storage, listing, version, why)
+    before = _run_before(storage, listing, version)
+    between = [text for text, _ in texts_of(storage, commits_of(listing, version + 1, newer))]
+    protocol, _ = _piece("protocol", before, between)
+    metadata, known_from = _piece("metaData", before, between)
+    try:
+        found = state.protocol if protocol is None else Protocol.of(protocol[1], protocol[0].file)
+        found.refuse_unsupported(listing.location)
+        described = (
+            state.metadata.under(found) if metadata is None else Metadata.of(metadata[1], found, metadata[0].file)
+        )
+        start = TableState(found, described).checked()
+    except _UNREADABLE as error:
+        raise RelaxedStartRefused(listing.location, version, f"an unsupported feature was in force. {error}") from error
+    _refuse_dropped_feature(listing, version, before, between)
+    assumed_until = version + 1 + known_from
+    used = (
+        "no commit up to there changes the metadata, so it is that of the start too"
+        if assumed_until == version
+        else f"the commits {version} to {assumed_until - 1} are read with metadata of version {assumed_until}, "
+        "and each of their files is checked against it"
+    )
+    warning = (
+        f"The snapshot at version {version} of {listing.location} cannot be rebuilt. {why} The nearest newer one that "
+        f"can be is version {newer}: {used}."
+    )
+    return StartingState(version, start, assumed_until, warning)
+
+
+def _nearest_newer(storage: Storage, listing: LogListing, version: int, why: LakescanError) -> tuple[int, TableState]:
+    for newer in range(version + 1, listing.latest + 1):
+        try:
+            return newer, TableState.at(storage, listing, newer)
+        except _UNREADABLE as error:
+            reason = f"an unsupported feature is in force at version {newer}. {error}"
+            raise RelaxedStartRefused(listing.location, version, reason) from error
+        except _NOT_REBUILT:
+            continue
+    raise RelaxedStartRefused(
+        listing.location, version, f"the snapshot there cannot be rebuilt and no newer one can. {why}"
+    ) from why
+
+
+def _run_before(storage: Storage, listing: LogListing, version: int) -> list[CommitText]:
+    """The commits up to and with the version that follow each other without a gap, oldest first."""
+    there = {commit.version for commit in listing.commits}
+    oldest = version
+    while oldest - 1 in there:
+        oldest -= 1
+    return [text for text, _ in texts_of(storage, commits_of(listing, oldest, version))]
+
+
+def _piece(
+    name: str, before: Sequence[CommitText], between: Sequence[CommitText]
+) -> tuple[tuple[CommitText, dict[str, object]] | None, int]:
+    """An action in force at the start, None where it is the newer snapshot's own; and how many commits after the
+    start lie before the one it was taken from, or -1 where it is proven."""
+    for text in reversed(before):
+        for action in reversed(list(text.actions(name))):
+            return (text, dict(action)), -1
+    for at, text in enumerate(between):
+        for action in reversed(list(text.actions(name))):
+            return (text, dict(action)), at
+    return None, -1
+
+
+def _refuse_dropped_feature(
+    listing: LogListing, version: int, before: Sequence[CommitText], between: Sequence[CommitText]
+) -> None:
+    """A protocol only grows unless a feature is dropped; then what was in force before is not known."""
+    if any(True for text in before for _ in text.actions("protocol")):
+        return
+    for text in between:
+        operation = str(next(text.actions("commitInfo"), {}).get("operation") or "")
+        if "DROP FEATURE" in operation.upper() and any(True for _ in text.actions("protocol")):
+            raise RelaxedStartRefused(
+                listing.location,
+                version,
+                f"{text.file} drops a table feature, so a feature that is not known now was in force.",
+            )

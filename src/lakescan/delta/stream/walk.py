@@ -1,0 +1,94 @@
+"""A stream's way through the log: the listing it sees, and commits in order from wherever it is.
+
+Commits are read once: those of the batch in hand are kept for when it is planned, and the state of the last one
+carries on to the next. Only a stream that starts, or starts again, has a snapshot rebuilt.
+"""
+
+import logging
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from lakescan.delta.commit_range import CommitRange, TableCommit, TableState
+from lakescan.delta.log_segment import LogListing, list_log
+from lakescan.delta.stream.evidence import refuse_misreading
+from lakescan.delta.stream.start import StartingState, refuse_missing, starting_state
+from lakescan.delta.table import DeltaTable
+
+_LOG = logging.getLogger("lakescan.stream")
+
+
+class Walk:
+    """What a running stream knows of its table's log."""
+
+    def __init__(self, table: DeltaTable, relaxed: bool) -> None:
+        self.table = table
+        self._relaxed = relaxed
+        self._end: int | None = None
+        self._seen: dict[int, TableCommit] = {}
+        self._start: StartingState | None = None
+        self._initial: tuple[int, pa.Table] | None = None
+
+    @property
+    def warning(self) -> str | None:
+        """What a user should know of how the stream started."""
+        return None if self._start is None else self._start.warning
+
+    def fix_end(self) -> None:
+        """From now on the table ends at its newest version of this moment."""
+        self._end = list_log(self.table.storage).latest
+
+    def listing(self) -> LogListing:
+        found = list_log(self.table.storage)
+        return found if self._end is None else found.up_to(self._end)
+
+    def commits(self, listing: LogListing, first: int, last: int) -> Iterator[TableCommit]:
+        """The commits `first` to `last`; nothing where `first` is the one to come."""
+        refuse_missing(listing, first)
+        version = first
+        while version <= last and version in self._seen:
+            yield self._seen[version]
+            version += 1
+        if version > last:
+            return
+        for commit in self._range(listing, version, last):
+            if self._start is not None and commit.version < self._start.assumed_until:
+                refuse_misreading(commit, self._start.version)
+            self._seen[commit.version] = commit
+            yield commit
+
+    def state_before(self, listing: LogListing, version: int) -> TableState | None:
+        """The state at the version before, None where the log does not go back so far."""
+        before = self._seen.get(version - 1)
+        if before is not None:
+            return before.state
+        return TableState.at(self.table.storage, listing, version - 1) if version > listing.earliest else None
+
+    def initial_state(self, listing: LogListing, version: int) -> TableState:
+        """The state at a version whose whole snapshot is read."""
+        return TableState.at(self.table.storage, listing, version)
+
+    def initial_files(self, version: int) -> pa.Table:
+        """The files of the snapshot at a version, oldest first."""
+        if self._initial is None or self._initial[0] != version:
+            files = self.table.snapshot(version).files()
+            order = files.sort_by([("modification_time", "ascending"), ("path", "ascending")])
+            self._initial = version, order
+        return self._initial[1]
+
+    def forget(self, version: int) -> None:
+        """Commits before this version are not asked for again, but the last of them says what state they left."""
+        self._seen = {number: commit for number, commit in self._seen.items() if number >= version - 1}
+        if self._initial is not None and self._initial[0] < version:
+            self._initial = None
+
+    def _range(self, listing: LogListing, first: int, last: int) -> CommitRange:
+        storage, zone = self.table.storage, self.table.zone
+        before = self._seen.get(first - 1)
+        if before is not None:
+            return CommitRange(storage, zone, listing, first, last, before.state, state_before=True)
+        start = starting_state(storage, listing, first, self._relaxed)
+        self._start = start
+        if start.warning:
+            _LOG.warning(start.warning)
+        return CommitRange(storage, zone, listing, first, last, start.state)

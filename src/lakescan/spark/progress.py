@@ -1,0 +1,62 @@
+"""What each batch of a stream read, from the progress that Spark keeps.
+
+A Python data source cannot report metrics of its own (Spark asks only Java sources for them), but the offsets that
+it gives are shown in the progress as they are: each carries what its batch held, and Spark asks the source for the
+newest offset besides.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """One batch of one table: its versions, both included, and how far behind the newest version it left the stream."""
+
+    batch: int
+    from_version: int
+    to_version: int
+    files: int
+    bytes: int
+    rows: int
+    newest_version: int
+    versions_behind: int
+    warning: str | None = None
+
+
+def progress_of(query: StreamingQuery) -> list[BatchProgress]:
+    """The batches that Spark still remembers, oldest first."""
+    found = []
+    for progress in query.recentProgress:
+        for source in progress["sources"]:
+            notes = _offset(source["endOffset"]).get("batch")
+            # A trigger that found nothing new shows the offset of the batch before it.
+            if notes is None or source["endOffset"] == source["startOffset"]:
+                continue
+            newest = _offset(source["latestOffset"]).get("newestVersion", notes["newestVersion"])
+            found.append(
+                BatchProgress(
+                    batch=progress["batchId"],
+                    from_version=notes["fromVersion"],
+                    to_version=notes["toVersion"],
+                    files=notes["files"],
+                    bytes=notes["bytes"],
+                    rows=source["numInputRows"],
+                    newest_version=newest,
+                    versions_behind=max(0, newest - notes["toVersion"]),
+                    warning=notes.get("warning"),
+                )
+            )
+    return found
+
+
+def _offset(text: Any) -> dict[str, Any]:
+    """An offset of ours; nothing where there is none or it is another source's."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and "lakescanOffset" in found else {}

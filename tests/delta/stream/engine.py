@@ -1,0 +1,96 @@
+"""A small engine for streams, without Spark: it asks in the order in which Spark asks, and forgets what Spark forgets.
+
+Each restart makes everything anew from the options and the last offset, as text, as a new process would.
+"""
+
+import json
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.delta import DeltaTable
+from lakescan.delta.stream.pinned import PinnedDeltaStream
+from lakescan.delta.stream.source import DeltaStream
+from lakescan.reader.read import read_task
+from lakescan.scan.stream import Limits, StreamTask
+from lakescan.storage import Storage
+
+
+def pin(path: str, **options: object) -> PinnedDeltaStream:
+    given = {key: str(value) if not isinstance(value, bool) else str(value).lower() for key, value in options.items()}
+    return PinnedDeltaStream.of(DeltaTable(Storage.at(path)), given)
+
+
+def read(tasks: list[StreamTask], schema: pa.Schema) -> list[dict[str, Any]]:
+    """What executors make of the tasks, which they get as bytes."""
+    sent = pickle.loads(pickle.dumps(tasks))
+    batches = [batch for found in sent for batch in read_task(found.plan, found.task)]
+    return pa.Table.from_batches(batches, schema).to_pylist()
+
+
+@dataclass
+class Engine:
+    """A query and its checkpoint."""
+
+    path: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """What the sink has, of finished batches."""
+    offsets: list[str] = field(default_factory=list)
+    """The checkpoint: the end of each batch, and whether the last one is finished."""
+    finished: int = 0
+
+    def __post_init__(self) -> None:
+        self._stream: DeltaStream | None = None
+
+    def restart(self) -> None:
+        self._stream = None
+
+    @property
+    def stream(self) -> DeltaStream:
+        if self._stream is None:
+            pinned = pickle.loads(pickle.dumps(pin(self.path, **self.options)))
+            self._stream = pinned.open(pinned.schema)
+        return self._stream
+
+    def batch(self, crash: bool = False, limits: Limits | None = None) -> int:
+        """One batch; with a crash, its offset is written and its rows are lost. The number of rows given."""
+        start = self._start()
+        if not self.decide(limits):
+            return 0
+        end = self.offsets[-1]
+        tasks = self.stream.plan(json.loads(start), json.loads(end), 2)
+        found = read(tasks, self.stream.schema.output)
+        if crash:
+            self.restart()
+            return 0
+        self.rows.extend(found)
+        self.finished += 1
+        self.stream.commit(json.loads(end))
+        return len(found)
+
+    def decide(self, limits: Limits | None = None) -> bool:
+        """Write the end of the next batch to the checkpoint; False where there is nothing to read."""
+        start = self._start()
+        if len(self.offsets) == self.finished:
+            end = json.dumps(dict(self.stream.next_offset(json.loads(start), limits or self.stream.options.limits)))
+            if end == start:
+                return False
+            self.offsets.append(end)
+        return True
+
+    def drain(self) -> None:
+        """Batches until there is nothing more."""
+        while True:
+            before = self.finished
+            self.batch()
+            if self.finished == before:
+                return
+
+    def _start(self) -> str:
+        if self.finished:
+            return self.offsets[self.finished - 1]
+        return json.dumps(dict(self.stream.initial_offset()))
