@@ -1,4 +1,4 @@
-"""Lakescan: Delta Lake tables for PySpark through DataSource V2, from a plain `pip install`.
+"""Lakescan: Delta Lake and Apache Hudi tables for PySpark through DataSource V2, from a plain `pip install`.
 
 `open` needs no Spark. `session`, `install`, `attach`, `read`, `changes`, `report` and `progress` are for a
 SparkSession; pyspark is imported when one of them is first used.
@@ -49,7 +49,7 @@ def session(**conf: Any) -> "SparkSession":
 
 
 def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
-    """Make ``delta.`/path` `` and `lake.<name>` work in a running session; twice is the same as once.
+    """Make ``delta.`/path` ``, ``hudi.`/path` `` and `lake.<name>` work in a session; twice is the same as once.
 
     Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true.
     """

@@ -34,7 +34,7 @@ class TableNotFound(LakescanError, FileNotFoundError):
     def __init__(self, location: str) -> None:
         super().__init__(
             f"No table at {location}: the folder is missing or holds neither a Delta log (_delta_log) nor "
-            "another format that Lakescan reads. Check the path and that this process may read it."
+            "a Hudi timeline (.hoodie). Check the path and that this process may read it."
         )
 
 
@@ -58,7 +58,7 @@ class StorageFailure(LakescanError, OSError):
 class VersionNotFound(LakescanError, ValueError):
     """A version or a time outside what the log can rebuild."""
 
-    def __init__(self, location: str, wanted: str, earliest: int, latest: int) -> None:
+    def __init__(self, location: str, wanted: str, earliest: int | str, latest: int | str) -> None:
         super().__init__(
             f"{location} cannot be read at {wanted}: its log can rebuild versions {earliest} to {latest}. "
             "Ask for one of these."

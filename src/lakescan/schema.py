@@ -17,6 +17,9 @@ from lakescan.errors import UnsupportedType
 
 FIELD_ID = b"PARQUET:field_id"
 SPARK_FIELD_ID = "parquet.field.id"
+# On a field of a source schema: a value of a narrower type becomes the one that is written with the same characters. A
+# float is then the double of the same digits, which is not the same number.
+WIDEN_BY_TEXT = b"lakescan.widen_by_text"
 COLLATION = b"collation"
 _SPARK_COLLATIONS = "__COLLATIONS"
 _BYTEWISE = "spark.UTF8_BINARY"

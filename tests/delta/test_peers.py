@@ -120,3 +120,12 @@ def test_fields_that_have_swapped_their_names_inside_a_struct_keep_their_values(
     table.append(pa.table({"s": [{"x": 1, "y": 2}]}), stats=False)
     found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
     assert found["s"].to_pylist() == [{"x": 2, "y": 1}]
+
+
+def test_a_partition_value_beyond_the_years_of_python_is_read(tmp_path: Path) -> None:
+    """A local time at the end of the year 9999 is in the year 10000 in UTC."""
+    schema = pa.schema([("id", pa.int64()), (".p", pa.timestamp("us", "UTC"))])
+    table = DeltaBuilder(tmp_path / "t", schema, partition_by=[".p"])
+    table.append(pa.table({"id": [1]}), partition={".p": "9999-12-31 23:59:59"})
+    found = lakescan.open(table.path, "America/New_York").snapshot().scan().build().to_arrow()
+    assert found[".p"].cast(pa.int64()).to_pylist() == [(253_402_300_799 + 5 * 3600) * 1_000_000]

@@ -4,10 +4,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,11 +17,13 @@ import lakescan
 
 def start(warehouse: Path) -> SparkSession:
     try:
-        from delta import configure_spark_with_delta_pip
-    except ImportError:
+        release = version("delta-spark")
+    except PackageNotFoundError:
         pytest.exit("Delta Spark is not installed in this environment: run `make peers`.", returncode=1)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
+        # As delta.configure_spark_with_delta_pip says it, whose package has the name of a folder of these tests.
+        "spark.jars.packages": f"io.delta:delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13:{release}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
@@ -45,11 +48,11 @@ def start(warehouse: Path) -> SparkSession:
     }
     builder = SparkSession.builder.master("local[2]").appName("peers").config(map=settings)
     try:
-        spark = configure_spark_with_delta_pip(builder).getOrCreate()
+        spark = builder.getOrCreate()
         _ = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable
     except Exception as error:
         pytest.exit(
-            f"Delta Spark {version('delta-spark')} did not start ({str(error).splitlines()[0]}). Its JARs come from "
+            f"Delta Spark {release} did not start ({str(error).splitlines()[0]}). Its JARs come from "
             "Maven Central; without them nothing can be compared.",
             returncode=1,
         )

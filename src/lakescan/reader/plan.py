@@ -3,7 +3,7 @@
 Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -33,8 +33,15 @@ class DataFiles(Protocol):
     def path(self, file: Mapping[str, Any]) -> str:
         """Where the file is, for `storage`."""
 
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        """The plan's source schema, as this very file names its fields."""
+
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         """The rows of the file that are not to be read, None where all are."""
+
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+        """The rows of a file that is only a part of what they are made of, with at least these columns; None where
+        the file is a Parquet file that says everything itself."""
 
 
 class ComputedColumn(Protocol):

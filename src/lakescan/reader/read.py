@@ -14,7 +14,7 @@ import pyarrow as pa
 from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
 from lakescan.reader.aggregate import partial_rows
-from lakescan.reader.align import align
+from lakescan.reader.align import align, align_batch, find_field
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.top_rows import top_rows
@@ -32,7 +32,7 @@ def read_task(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordB
 
 def _rows(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
     left, skip = plan.limit, task.skip_rows
-    for piece in task.pieces.to_pylist():
+    for piece in _pieces(task.pieces):
         for batch in _read_piece(plan, piece):
             skipped = min(skip, batch.num_rows)
             batch = batch.slice(skipped, left)
@@ -50,7 +50,15 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
     besides = [field for _, fields in _computed(plan) for field in fields]
     schema = pa.schema([plan.schema.field(at) for at in stored] + besides)
     source = pa.schema([plan.source.field(at) for at in stored] + besides)
-    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, source)
+    merged = plan.files.merged_rows(piece, source)
+    if merged is not None:
+        # Nothing may be skipped before merging: a newer row in a log file hides the older one only where both are seen.
+        name = plan.files.storage.full_path(plan.files.path(piece))
+        for batch in merged:
+            yield _finish(plan, _aligned(name, batch, source, schema), piece)
+        return
+    named = plan.files.source(piece, source)
+    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named)
     deleted = plan.files.deleted_rows(piece)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
         position = group.first_row
@@ -61,6 +69,13 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
             # Positions travel with the rows, so that whatever drops rows drops theirs.
             numbered = _with_positions(batch, start) if plan.computed else batch
             yield _finish(plan, _without(numbered, deleted, start), piece)
+
+
+def _pieces(pieces: pa.Table) -> Iterator[Mapping[str, Any]]:
+    """Each piece by its columns' names; partition values stay Arrow's, whose times reach further than Python's."""
+    plain = pieces.drop_columns(["partition"]).to_pylist()
+    for piece, partition in zip(plain, pieces["partition"], strict=True):
+        yield {**piece, "partition": partition}
 
 
 def _is_stored(plan: ReadPlan, field: pa.Field) -> bool:
@@ -76,6 +91,12 @@ def _computed(plan: ReadPlan) -> list[tuple[pa.Field, pa.Schema]]:
 def _with_positions(batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
     positions = pa.array(np.arange(start, start + batch.num_rows, dtype=np.int64))
     return pa.RecordBatch.from_arrays([*batch.columns, positions], names=[*batch.schema.names, "position"])
+
+
+def _aligned(name: str, batch: pa.RecordBatch, source: pa.Schema, schema: pa.Schema) -> pa.RecordBatch:
+    places = [find_field(field, batch.schema) for field in source]
+    found = [None if at is None else (batch.column(at), batch.schema.field(at)) for at in places]
+    return align_batch(name, batch.num_rows, found, source, schema)
 
 
 def _without(batch: pa.RecordBatch, deleted: DeletedRows | None, start: int) -> pa.RecordBatch:
@@ -119,7 +140,7 @@ def _filled(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         for field, besides in _computed(plan)
     }
     partition = {
-        field.name: pa.repeat(pa.scalar(piece["partition"][field.name], field.type), batch.num_rows)
+        field.name: pa.repeat(piece["partition"][field.name].cast(field.type), batch.num_rows)
         for field in plan.schema
         if field.name in plan.partition_columns
     }

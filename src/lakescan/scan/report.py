@@ -17,7 +17,7 @@ class ScanReport:
     """A scan's planning, step by step. The first step is the whole table."""
 
     table: str
-    version: int
+    version: int | str
     filter: str
     columns: tuple[str, ...]
     steps: tuple[Step, ...]

@@ -211,6 +211,9 @@ class Bridge:
     def put_catalog(self, name: str, catalog: "Proxy") -> None:
         self._catalogs.put(name, catalog)
 
+    def remove_catalog(self, name: str) -> None:
+        self._catalogs.remove(name)
+
     def time_travel(self, argument: Any) -> str | int | None:
         """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
         if isinstance(argument, (str, int)):

@@ -8,10 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lakescan.delta import DeltaTable, open_delta
 from lakescan.delta.log_segment import list_log
 from lakescan.delta.stream.offset import parse_offset
+from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.delta.stream.start import starting_state
-from lakescan.errors import MissingCommit, RelaxedStartRefused, StartNotRebuilt, VersionNotFound
+from lakescan.errors import InvalidVersion, MissingCommit, RelaxedStartRefused, StartNotRebuilt, VersionNotFound
+from lakescan.scan.stream import Limits
 from lakescan.storage import Storage
 from tests.delta.stream.engine import Engine
 from tests.tables import DeltaBuilder, spark_schema
@@ -319,3 +322,20 @@ def test_a_stream_that_starts_again_where_the_log_was_cleaned_says_so(tmp_path: 
     with pytest.raises(VersionNotFound, match="versions 5 to 5"):
         engine.drain()
     assert [row["id"] for row in engine.rows] == [0]
+
+
+def test_a_path_that_asks_for_a_version_is_no_stream(tmp_path: Path) -> None:
+    built = timed(tmp_path)
+    with pytest.raises(InvalidVersion, match="a stream is of the whole table"):
+        PinnedDeltaStream.of(open_delta(Storage.at(f"{built.path}@v1"), "UTC"), {})
+
+
+def test_a_timestamp_without_a_zone_is_in_the_readers(tmp_path: Path) -> None:
+    built = timed(tmp_path)
+    # 01:03:21 in Paris, an hour ahead of UTC in 1970, is a second after version 1.
+    pinned = PinnedDeltaStream.of(
+        DeltaTable(Storage.at(built.path), "Europe/Paris"), {"startingTimestamp": "1970-01-01T01:03:21"}
+    )
+    stream = pinned.open(pinned.schema)
+    end = stream.next_offset(stream.initial_offset(), Limits())
+    assert end["originVersion"] == 2
