@@ -26,6 +26,9 @@ _CHUNK = 1024
 _PREFIX = 32
 _LAST_CHARACTER = "\U0010ffff"
 _MILLISECOND = pa.scalar(1000, pa.duration("us"))
+# Digits that a double always keeps, and how much more than its rounding error a bound is moved.
+_EXACT_DIGITS = 15
+_ROUNDING = 2.0**-46
 
 
 def parse_statistics(texts: pa.ChunkedArray | pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
@@ -117,7 +120,7 @@ def _lower(values: pa.Array, once_float: bool) -> pa.Array:
     if once_float and pa.types.is_float64(values.type):
         return pc.min_element_wise(values, _next_float(values, -np.inf), skip_nulls=False)
     if pa.types.is_decimal(values.type):
-        return decimal_bounds.below(values)
+        return _moved(values, -_ROUNDING)
     if not pa.types.is_timestamp(values.type):
         return values
     moved = pc.subtract(values, _MILLISECOND)
@@ -132,7 +135,7 @@ def _upper(values: pa.Array, once_float: bool) -> pa.Array:
         moved = pc.add(values, _MILLISECOND)
         return pc.if_else(pc.greater(moved, values), moved, pa.scalar(None, values.type))
     if pa.types.is_decimal(values.type):
-        return decimal_bounds.above(values)
+        return _moved(values, _ROUNDING)
     if not pa.types.is_string(values.type):
         return values
     # A cut maximum ends in a character that writers believed to be the last one; some characters come after it. A
@@ -140,6 +143,17 @@ def _upper(values: pa.Array, once_float: bool) -> pa.Array:
     cut = pc.or_(pc.greater_equal(pc.utf8_length(values), _PREFIX), pc.ends_with(values, "\ufffd"))
     prefix = pc.utf8_slice_codeunits(pc.utf8_rtrim(values, "?\ufffd"), 0, _PREFIX)
     return pc.if_else(cut, pc.binary_join_element_wise(prefix, _LAST_CHARACTER, ""), values)
+
+
+def _moved(values: pa.Array, by: float) -> pa.Array:
+    """Decimals that may have been rounded to doubles, moved by more than that; unknown where they would not fit."""
+    type_ = values.type
+    if type_.precision <= _EXACT_DIGITS:
+        return values
+    near = values.cast(pa.float64())
+    moved = pc.add(near, pc.multiply(pc.abs(near), by))
+    fits = pc.less(pc.abs(moved), 10.0 ** (type_.precision - type_.scale) * (1 - _ROUNDING))
+    return pc.if_else(fits, moved, None).cast(type_)
 
 
 def _json_type(wanted: pa.DataType) -> pa.DataType:
