@@ -80,6 +80,11 @@ class HudiSnapshot:
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         return files
 
+    @property
+    def generated_columns(self) -> Mapping[str, str]:
+        # Hudi's key generators make partition paths; no column says by which expression it was made.
+        return {}
+
     @cached_property
     def properties(self) -> Mapping[str, str]:
         return dict(self.timeline.table.hudi_options())
