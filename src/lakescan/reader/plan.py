@@ -84,6 +84,12 @@ class ReadPlan:
     computed: Mapping[str, ComputedColumn] = field(default_factory=dict)
     """How the columns of `schema` that are neither in files nor partition values come about, by name."""
 
+    @property
+    def wanted_of_files(self) -> frozenset[str]:
+        """Columns of the planner's file table that tasks must carry for the computed columns."""
+        computed = [field for field in self.schema if field.name in self.computed]
+        return frozenset(name for field in computed for name in self.computed[field.name].needs(field))
+
 
 @dataclass(frozen=True)
 class ReadTask:

@@ -19,7 +19,6 @@ from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
 from lakescan.scan.estimates import Estimates, sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
-from lakescan.scan.packing import pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows
 from lakescan.scan.report import ScanReport
 from lakescan.scan.scan import Scan
@@ -85,7 +84,7 @@ class AggregateScan:
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask | ReadyRows]:
         ready: list[ReadTask | ReadyRows] = [ReadyRows(self.ready)] if self.ready.num_rows else []
-        return [*ready, *pack(self.planned.files, parallelism)]
+        return [*ready, *self.rows.pack(self.planned.files, parallelism)]
 
     @cached_property
     def read_plan(self) -> ReadPlan:

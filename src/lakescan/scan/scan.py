@@ -22,7 +22,7 @@ from lakescan.reader.read import read_task
 from lakescan.reader.top_rows import TopRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
 from lakescan.scan.limit import after_offset, enough_for
-from lakescan.scan.packing import WHOLE, pack
+from lakescan.scan.packing import TARGET_BYTES, WHOLE, pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
 from lakescan.scan.report import ScanReport
 from lakescan.scan.runtime_filter import narrowed
@@ -85,18 +85,16 @@ class Scan:
         return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask]:
-        plan, planned = self.read_plan, self.planned
-        besides = {
-            name
-            for field in plan.schema
-            if field.name in plan.computed
-            for name in plan.computed[field.name].needs(field)
-        }
-        files = self.snapshot.details(planned.files, besides) if besides else planned.files
+        planned = self.planned
         if not planned.skip_rows:
-            return pack(files, parallelism, besides=besides)
-        (first,) = pack(files.slice(0, 1), 1, WHOLE, besides=besides)
-        return [replace(first, skip_rows=planned.skip_rows), *pack(files.slice(1), parallelism, besides=besides)]
+            return self.pack(planned.files, parallelism)
+        (first,) = self.pack(planned.files.slice(0, 1), 1, WHOLE)
+        return [replace(first, skip_rows=planned.skip_rows), *self.pack(planned.files.slice(1), parallelism)]
+
+    def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
+        """Tasks over some of the snapshot's files, with what the read plan wants to know of each."""
+        besides = self.read_plan.wanted_of_files
+        return pack(self.snapshot.details(files, besides) if besides else files, parallelism, target, besides)
 
     @cached_property
     def read_plan(self) -> ReadPlan:
