@@ -44,6 +44,8 @@ class Table(Protocol):
     @property
     def versions(self) -> int: ...
 
+    def has_property(self, name: str, value: str) -> bool: ...
+
     def key_at(self, version: int) -> str: ...
 
     def sql(self, statement: str) -> DataFrame: ...
@@ -149,6 +151,8 @@ def structs(schema: t.StructType) -> list[tuple[str, t.StructType]]:
 
 
 def set_property(table: Table, name: str, value: str) -> str:
+    if table.has_property(name, value):
+        raise NotHere
     table.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ('{name}' = '{value}')")
     return f"set {name} to {value}"
 
@@ -463,7 +467,8 @@ def widen_type(table: Table) -> str:
         raise NotHere
     path, old = table.rng.choice(found)
     new = table.rng.choice(_WIDER[old])
-    set_property(table, "delta.enableTypeWidening", "true")
+    if not table.has_property("delta.enableTypeWidening", "true"):
+        set_property(table, "delta.enableTypeWidening", "true")
     table.sql(f"ALTER TABLE {table.name} ALTER COLUMN {path} TYPE {new}")
     return f"widen {path} from {old} to {new}"
 

@@ -8,8 +8,6 @@ from random import Random
 
 from pyspark.sql import types as t
 
-from lakescan.delta.protocol import SUPPORTED_FEATURES
-
 # Names that are allowed in a table without column mapping, and those that only mapping makes possible.
 PLAIN_NAMES = ["a", "B", "MixedCase", "ünï", "a.b", "x-y", "_under", "123", "é", "日本", "c%20d"]
 MAPPED_NAMES = [*PLAIN_NAMES, "with space", "a,b", "semi;colon", "{curly}", "(round)", "equals=", "tab\tin", "q'uote"]
@@ -36,7 +34,6 @@ _TEXTS = [
     "y" * 32,
 ]
 _DAYS = ["0001-01-01", "1500-02-28", "1582-10-15", "1969-12-31", "1970-01-01", "2024-02-29", "2024-03-01", "9999-12-31"]
-_DOCUMENTS = ["1", "null", "[1, 2.5, true]", '{"a": {"b": "c"}, "d": 1e3}', '"x"']
 _FLOATS = ["0.0", "-0.0", "1.5", "-2.25", "1e-30", "3e38", "NaN", "Infinity", "-Infinity", "0.1"]
 _CLOCKS = ["00:00:00", "23:59:59.999999", "12:30:00.123456", "01:02:03.5"]
 _WHOLE = {t.ByteType(): 7, t.ShortType(): 15, t.IntegerType(): 31, t.LongType(): 63}
@@ -88,7 +85,10 @@ def ddl(type_: t.DataType) -> str:
 
 
 def random_type(rng: Random, depth: int = 2, top: bool = True) -> str:
-    """The text of a random type; nested no deeper than `depth`."""
+    """The text of a random type, nested no deeper than `depth`.
+
+    No variants: PySpark's `toArrow` cannot give a null one, so Delta Spark's answer could not be had.
+    """
     if depth and rng.random() < 0.35:
         kind = rng.choice(["struct", "struct", "array", "map"])
         if kind == "struct":
@@ -98,13 +98,12 @@ def random_type(rng: Random, depth: int = 2, top: bool = True) -> str:
             return f"ARRAY<{random_type(rng, depth - 1, False)}>"
         return f"MAP<{rng.choice(['STRING', 'INT', 'DATE'])}, {random_type(rng, depth - 1, False)}>"
     choices = PRIMITIVES + (_TOP_ONLY if top else [])
-    if "variantType" in SUPPORTED_FEATURES:
-        choices = [*choices, "VARIANT"]
     return rng.choice(choices)
 
 
 def random_partition_type(rng: Random) -> str:
-    return rng.choice([name for name in PRIMITIVES if name != "VARIANT"])
+    # A byte of zero cannot be in the name of a folder, so Delta Spark would refuse most binary partitions.
+    return rng.choice([name for name in PRIMITIVES if name != "BINARY"])
 
 
 def literal(rng: Random, field: t.StructField, null: float = 0.15) -> str:
@@ -154,6 +153,4 @@ def pool(type_: t.DataType) -> list[str]:
         return [f"TIMESTAMP'{day} {clock} UTC'" for day in _DAYS[:-1] for clock in _CLOCKS]
     if isinstance(type_, t.TimestampNTZType):
         return [f"TIMESTAMP_NTZ'{day} {clock}'" for day in _DAYS for clock in _CLOCKS]
-    if type_.typeName() == "variant":
-        return [f"parse_json({text(found)})" for found in _DOCUMENTS]
     raise AssertionError(f"no values for {type_}")

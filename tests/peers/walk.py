@@ -93,6 +93,10 @@ class Walk:
     def mapping(self) -> str:
         return self._metadata.columnMappingMode().name()
 
+    def has_property(self, name: str, value: str) -> bool:
+        found = self._metadata.configuration().get(name)
+        return bool(found.isDefined()) and found.get() == value
+
     def key_at(self, version: int) -> str:
         return self._keys[self.path, version]
 
@@ -109,6 +113,7 @@ class Walk:
     def run(self) -> Outcome:
         with settings(self.spark, self._settings()):
             self._create()
+            self._do("insert")
             length = self.rng.randint(FEWEST_OPERATIONS, FEWEST_OPERATIONS + 2)
             for _ in range(8 * length):
                 if len(self.outcome.operations) > length:
@@ -165,7 +170,9 @@ class Walk:
 
     def _step(self) -> None:
         names = list(OPERATIONS)
-        kind = self.rng.choices(names, [OPERATIONS[name][1] for name in names])[0]
+        self._do(self.rng.choices(names, [OPERATIONS[name][1] for name in names])[0])
+
+    def _do(self, kind: str) -> None:
         path, key, before = self.path, self.key, self.versions
         try:
             said = OPERATIONS[kind][0](self)
