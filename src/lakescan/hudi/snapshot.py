@@ -89,10 +89,6 @@ class HudiSnapshot:
     def properties(self) -> Mapping[str, str]:
         return dict(self.timeline.table.hudi_options())
 
-    @property
-    def generated_columns(self) -> Mapping[str, str]:
-        return {}
-
     @cached_property
     def schema(self) -> pa.Schema:
         return arrow_schema(self._spark_schema)
