@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-peers
+HUDI := .venv-hudi
 BIN := $(VENV)/bin
 ARGS ?=
 
@@ -37,8 +38,9 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 bench: $(VENV)/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some
 	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
 
-peers: $(PEERS)/.installed ## compare with Delta Spark, in an environment of its own
+peers: $(PEERS)/.installed $(HUDI)/.installed ## compare with Delta Spark and with Hudi on Spark, each in its environment
 	@$(WITH_JAVA) $(PEERS)/bin/python -m pytest tests/peers $(ARGS)
+	@$(WITH_JAVA) $(HUDI)/bin/python -m pytest tests/peers_hudi --confcutdir=tests/peers_hudi $(ARGS)
 
 versions: ## run the Spark tests on the other PySpark releases that are supported
 	@set -e; for version in 4.0 4.1 4.2; do \
@@ -58,7 +60,8 @@ example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (ch
 	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py
 
 clean: ## remove everything that the targets made
-	rm -rf $(VENV) $(PEERS) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist benchmarks/.data
+	rm -rf $(VENV) $(PEERS) $(HUDI) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf benchmarks/.data tests/peers_hudi/.walks
 	rm -rf spark-warehouse metastore_db derby.log
 	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,4 +72,13 @@ $(VENV)/.installed $(PEERS)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Lakescan needs Python 3.10 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 10) else 0)'
 	@$(PYTHON) -m venv $(@D) || { echo "No virtual environment could be made. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@
+
+# Hudi on Spark has no bundle for Spark 4: its environment has PySpark 3.5 and Lakescan without its dependency on
+# PySpark 4, since only `lakescan.open` is used there. The bundle itself comes from Maven Central when Spark starts.
+$(HUDI)/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    'pyspark==3.5.*' setuptools pyarrow pyroaring sqlglot numpy 'hudi>=0.5,<0.6' pytest pytest-timeout
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@

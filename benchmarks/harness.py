@@ -30,13 +30,20 @@ class Result:
         return self.ratio <= self.bound
 
 
-def compare(name: str, lakescan: Callable[[], None], peer: Callable[[], None], bound: float) -> Result:
-    for _ in range(WARM_UPS):
+def compare(
+    name: str,
+    lakescan: Callable[[], None],
+    peer: Callable[[], None],
+    bound: float,
+    runs: int = RUNS,
+    warm_ups: int = WARM_UPS,
+) -> Result:
+    for _ in range(warm_ups):
         lakescan()
         peer()
     ours: list[float] = []
     theirs: list[float] = []
-    for run in range(RUNS):
+    for run in range(runs):
         turns = [(lakescan, ours), (peer, theirs)]
         for job, seconds in turns if run % 2 == 0 else reversed(turns):
             start = time.perf_counter()

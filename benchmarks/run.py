@@ -19,7 +19,7 @@ NOT_BENCHMARKS = {"run", "harness"}
 def line(result: Result) -> str:
     verdict = "" if result.within else "  over the bound"
     return (
-        f"{result.name:<40} {result.lakescan:>9.3f} s {result.peer:>9.3f} s "
+        f"{result.name:<56} {result.lakescan:>9.3f} s {result.peer:>9.3f} s "
         f"{result.ratio:>7.2f} {result.bound:>7.2f}{verdict}"
     )
 
@@ -30,7 +30,7 @@ def main(wanted: list[str]) -> None:
     if unknown:
         sys.exit(f"No benchmark named {', '.join(unknown)}. There are: {', '.join(known)}.")
     spark = lakescan.session()
-    print(f"{'benchmark':<40} {'lakescan':>11} {'peer':>11} {'ratio':>7} {'bound':>7}")
+    print(f"{'benchmark':<56} {'lakescan':>11} {'peer':>11} {'ratio':>7} {'bound':>7}")
     for name in wanted or known:
         for result in importlib.import_module(name).run(spark):
             print(line(result), flush=True)

@@ -1,10 +1,11 @@
-"""Lakescan: Delta Lake tables for PySpark through DataSource V2, from a plain `pip install`.
+"""Lakescan: Delta Lake and Apache Hudi tables for PySpark through DataSource V2, from a plain `pip install`.
 
 `open` needs no Spark. `session`, `install`, `attach`, `read`, `changes`, `report` and `progress` are for a
 SparkSession; pyspark is imported when one of them is first used.
 """
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def session(**conf: Any) -> "SparkSession":
 
 
 def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
-    """Make ``delta.`/path` `` and `lake.<name>` work in a running session; twice is the same as once.
+    """Make ``delta.`/path` ``, ``hudi.`/path` `` and `lake.<name>` work in a session; twice is the same as once.
 
     Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true.
     """
@@ -70,11 +71,15 @@ def read(
     path: str | os.PathLike[str],
     version: int | str | None = None,
     timestamp: str | datetime | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> "DataFrame":
-    """A DataFrame over one version of the table: the newest, or the one asked for. It stays at that version."""
+    """A DataFrame over one version of the table: the newest, or the one asked for. It stays at that version.
+
+    Options are settings by name, for this DataFrame alone: `{"lakescan.pushdown.limit": False}`.
+    """
     from lakescan.spark.table import read_table
 
-    return read_table(spark, path, version, timestamp)
+    return read_table(spark, path, version, timestamp, options or {})
 
 
 def changes(

@@ -34,7 +34,7 @@ class TableNotFound(LakescanError, FileNotFoundError):
     def __init__(self, location: str) -> None:
         super().__init__(
             f"No table at {location}: the folder is missing or holds neither a Delta log (_delta_log) nor "
-            "another format that Lakescan reads. Check the path and that this process may read it."
+            "a Hudi timeline (.hoodie). Check the path and that this process may read it."
         )
 
 
@@ -58,7 +58,7 @@ class StorageFailure(LakescanError, OSError):
 class VersionNotFound(LakescanError, ValueError):
     """A version or a time outside what the log can rebuild."""
 
-    def __init__(self, location: str, wanted: str, earliest: int, latest: int) -> None:
+    def __init__(self, location: str, wanted: str, earliest: int | str, latest: int | str) -> None:
         super().__init__(
             f"{location} cannot be read at {wanted}: its log can rebuild versions {earliest} to {latest}. "
             "Ask for one of these."
@@ -244,6 +244,20 @@ class InvalidLimit(LakescanError, ValueError):
 
     def __init__(self, rows: int) -> None:
         super().__init__(f"A limit of {rows} rows is not possible: give a number that is not negative.")
+
+
+class UnknownSetting(LakescanError, ValueError):
+    """A Spark conf or read option that begins with `lakescan.` and is none of ours."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"There is no setting {name}. There are: {', '.join(known)}.")
+
+
+class InvalidSetting(LakescanError, ValueError):
+    """A setting with a value that it cannot have."""
+
+    def __init__(self, name: str, value: str, wanted: str) -> None:
+        super().__init__(f"The setting {name} cannot be {value!r}: give {wanted}.")
 
 
 class UnsupportedSpark(LakescanError):

@@ -9,15 +9,20 @@ from collections.abc import Callable, Mapping
 from lakescan.delta import DeltaTable, is_delta, open_delta
 from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.errors import TableNotFound
+from lakescan.hudi import HudiTable, is_hudi
 from lakescan.scan.snapshot import Table
 from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
 
-_FORMATS: tuple[tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]], ...] = ((is_delta, open_delta),)
+_FORMATS: dict[str, tuple[Callable[[Storage], bool], Callable[[Storage, str], Table]]] = {
+    "delta": (is_delta, open_delta),
+    "hudi": (is_hudi, HudiTable),
+}
 
 
-def is_table(storage: Storage) -> bool:
-    return any(detect(storage) for detect, _ in _FORMATS)
+def format_at(storage: Storage) -> str | None:
+    """The name of the format of the table at a location, None where there is no table."""
+    return next((name for name, (detect, _) in _FORMATS.items() if detect(storage)), None)
 
 
 def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Table:
@@ -27,10 +32,10 @@ def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Tabl
     `time_zone` is for times without a zone: partition values, and the moments of time travel.
     """
     storage = Storage.at(location)
-    for detect, make in _FORMATS:
-        if detect(storage):
-            return make(storage, time_zone)
-    raise TableNotFound(storage.location)
+    found = format_at(storage)
+    if found is None:
+        raise TableNotFound(storage.location)
+    return _FORMATS[found][1](storage, time_zone)
 
 
 def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:

@@ -17,6 +17,9 @@ from lakescan.errors import UnsupportedType
 
 FIELD_ID = b"PARQUET:field_id"
 SPARK_FIELD_ID = "parquet.field.id"
+# On a field of a source schema: a value of a narrower type becomes the one that is written with the same characters. A
+# float is then the double of the same digits, which is not the same number.
+WIDEN_BY_TEXT = b"lakescan.widen_by_text"
 COLLATION = b"collation"
 _SPARK_COLLATIONS = "__COLLATIONS"
 _BYTEWISE = "spark.UTF8_BINARY"
@@ -154,6 +157,16 @@ def _prune_fields(
             first, second = zip(*children, strict=True)
             kept.append((field.with_type(pa.struct(first)), twin.with_type(pa.struct(second))))
     return kept
+
+
+def leaf_paths(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """The paths of all fields that are no structs, and of structs without fields."""
+    paths: set[tuple[str, ...]] = set()
+    for field in fields:
+        path = (*above, field.name)
+        inside = leaf_paths(field.type, path) if pa.types.is_struct(field.type) else set()
+        paths |= inside or {path}
+    return paths
 
 
 def field_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.Field | None:

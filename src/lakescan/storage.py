@@ -66,6 +66,11 @@ class Storage:
         with _named_failures(path):
             return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
 
+    def has_file(self, path: str) -> bool:
+        filesystem, resolved = self._resolve(path)
+        with _named_failures(resolved):
+            return bool(filesystem.get_file_info(resolved).type == pafs.FileType.File)
+
     def read(self, path: str) -> bytes:
         with self.open(path) as file, _named_failures(self.full_path(path)):
             return bytes(file.read())

@@ -57,12 +57,16 @@ class ActionSource(Protocol):
 
 @dataclass(frozen=True)
 class StatisticsRequest:
-    """Which columns' statistics are wanted: the same fields in logical and in physical names."""
+    """Which columns' statistics are wanted: the same fields in logical and in physical names.
+
+    Bounds are safe to skip by; where `exact` is asked for they are values of the file, or null.
+    """
 
     logical: pa.Schema
     physical: pa.Schema
     once_float: frozenset[tuple[str, ...]] = frozenset()
     """Doubles that were floats, by their logical path: bounds of old files are known only as closely as a float."""
+    exact: bool = False
 
 
 def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -6,7 +6,7 @@ drops are deleted, rows that only the old one drops came back. Files that only m
 changed nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,12 @@ class ChangeFiles:
 
     def path(self, file: Mapping[str, Any]) -> str:
         return DeltaFiles(self.storage).path(file)
+
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        return source
+
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+        return None
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]

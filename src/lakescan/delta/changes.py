@@ -105,6 +105,11 @@ class DeltaChanges:
         return (*(field.name for field in self._metadata.partition_fields), COMMIT_VERSION, COMMIT_TIMESTAMP)
 
     @property
+    def generated_columns(self) -> Mapping[str, str]:
+        # Files of several versions, each with expressions of its own.
+        return {}
+
+    @property
     def properties(self) -> Mapping[str, str]:
         return self._metadata.properties
 
@@ -135,11 +140,16 @@ class DeltaChanges:
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         return files
 
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """Nothing: of a file's rows only some are changes, and the log does not describe those."""
+        fields, _ = prune(self.schema, self.schema, {column.path for column in columns})
+        return pa.nulls(files.num_rows, statistics_type(fields))
+
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """What the log says of whole files; how many of a file's rows changed it does not say."""
         table = {column.path for column in columns if column.path != (CHANGE_TYPE,)}
         logical, physical = prune(self._metadata.schema, self._metadata.source_schema, table)
-        request = StatisticsRequest(logical, physical, self._metadata.once_float)
+        request = StatisticsRequest(logical, physical, once_float=self._metadata.once_float)
         found = parse_statistics(files["stats"], request)
         vector = files["deletion_vector"].combine_chunks()
         whole = pc.is_null(member(vector, "only"))

@@ -20,6 +20,7 @@ from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, StatisticsRequ
 from lakescan.delta.json_lines import read_json_lines
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
+from lakescan.delta.writers import Writers
 from lakescan.errors import CorruptLog, MissingCommit
 from lakescan.storage import Storage
 
@@ -72,9 +73,11 @@ class CommitActions:
     touched: pa.ChunkedArray
     _actions: pa.ChunkedArray
     """The add of each line, null where the line is another action."""
+    _writers: Writers
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        return parse_statistics(member(self._actions, "stats").take(rows), wanted)
+        found = parse_statistics(member(self._actions, "stats").take(rows), wanted)
+        return self._writers.mark(found, rows, wanted)
 
     def row_tracking(self, rows: pa.Array) -> pa.StructArray:
         found = self._actions.take(rows).combine_chunks()
@@ -86,7 +89,8 @@ class CommitActions:
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    table = pa.concat_tables([_file_lines(text, schema) for text in texts] or [schema.empty_table()])
+    parsed = [_file_lines(text, schema) for text in texts]
+    table = pa.concat_tables(parsed or [schema.empty_table()])
     add, remove = table["add"], table["remove"]
     added = pc.is_valid(member(add, "path"))
     path = pc.coalesce(member(add, "path"), member(remove, "path"))
@@ -109,7 +113,8 @@ def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) ->
         ],
         schema=names,
     )
-    return CommitActions(adds, key, add)
+    writers = Writers(tuple(texts), np.cumsum([part.num_rows for part in parsed]), member(add, "deletionVector"))
+    return CommitActions(adds, key, add, writers)
 
 
 def _json_schema(partition_names: Sequence[str]) -> pa.Schema:

@@ -1,8 +1,10 @@
 """What executors must know of Delta's data files: how the log spells their paths, and which rows are deleted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import pyarrow as pa
 
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors
 from lakescan.delta.names import stored_path
@@ -18,6 +20,12 @@ class DeltaFiles:
     def path(self, file: Mapping[str, Any]) -> str:
         return stored_path(file["path"])
 
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        return source
+
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]
         return None if vector is None else DeletionVectors(self.storage).deleted_rows(vector)
+
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+        return None

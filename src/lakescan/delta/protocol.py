@@ -34,6 +34,7 @@ SUPPORTED_FEATURES = frozenset(
 )
 _CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
 _NO_COLUMNS = '{"type": "struct", "fields": []}'
+_GENERATED = "delta.generationExpression"
 _NEWEST_READER = 3
 _FEATURES_NAMED_FROM = 3
 _MAPPING_FROM = 2
@@ -132,6 +133,12 @@ class Metadata:
     def spark_schema(self) -> str:
         """The schema as Spark's JSON, without what only Delta understands."""
         return json.dumps(column_mapping.without_delta_metadata(self.schema_json))
+
+    @cached_property
+    def generated_columns(self) -> Mapping[str, str]:
+        """Generated top-level columns and their expressions."""
+        notes = {field["name"]: field.get("metadata") or {} for field in self.schema_json["fields"]}
+        return {name: str(found[_GENERATED]) for name, found in notes.items() if _GENERATED in found}
 
     @cached_property
     def partition_fields(self) -> list[pa.Field]:

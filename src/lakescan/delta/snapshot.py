@@ -84,6 +84,10 @@ class DeltaSnapshot:
         return tuple(field.name for field in self._replay.metadata.partition_fields)
 
     @property
+    def generated_columns(self) -> Mapping[str, str]:
+        return self._replay.metadata.generated_columns
+
+    @property
     def properties(self) -> Mapping[str, str]:
         return self._replay.metadata.properties
 
@@ -112,9 +116,15 @@ class DeltaSnapshot:
         return with_tracking(files, self._replay.live_files.row_tracking(files["source"], files["row"]))
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._statistics(files, columns, exact=False)
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._statistics(files, columns, exact=True)
+
+    def _statistics(self, files: pa.Table, columns: Collection[Column], exact: bool) -> pa.StructArray:
         names = {column.path for column in columns}
         logical, physical = prune(self.schema, self.source_schema, names)
-        request = StatisticsRequest(logical, physical, self._replay.metadata.once_float)
+        request = StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
         return self._replay.live_files.statistics(files["source"], files["row"], request)
 
     @cached_property

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.delta.actions import StatisticsRequest
+from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.delta.json_lines import read_json_lines
 from lakescan.scan.statistics import counts_of, statistics_type
 
@@ -44,10 +45,10 @@ def parse_statistics(texts: pa.ChunkedArray | pa.Array, wanted: StatisticsReques
 
 
 def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
-    """Statistics in physical names and whatever types they came in, as safe bounds in the table's types."""
+    """Statistics in physical names and whatever types they came in, as bounds in the table's types."""
     target = statistics_type(wanted.logical)
-    minimum = _as_bounds(member(found, "minValues"), wanted, _lower)
-    maximum = _as_bounds(member(found, "maxValues"), wanted, _upper)
+    minimum = _as_bounds(member(found, "minValues"), wanted, exact_minimum if wanted.exact else _lower)
+    maximum = _as_bounds(member(found, "maxValues"), wanted, exact_maximum if wanted.exact else _upper)
     nulls = _as_bounds(member(found, "nullCount"), _counts(wanted), _unchanged)
     count = member(found, "numRecords")
     tight = member(found, "tightBounds")
@@ -57,6 +58,7 @@ def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.Str
         minimum if minimum is not None else pa.nulls(len(found), target.field("minValues").type),
         maximum if maximum is not None else pa.nulls(len(found), target.field("maxValues").type),
         nulls if nulls is not None else pa.nulls(len(found), target.field("nullCount").type),
+        pa.nulls(len(found), pa.bool_()),
     ]
     return pa.StructArray.from_arrays(columns, fields=list(target))
 
@@ -167,7 +169,9 @@ def _read_json(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
     lines = pc.replace_substring_regex(pc.fill_null(texts, "{}"), r"[\r\n]", " ")
     lines = pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "{}", lines).cast(pa.large_string())
     offsets = pa.array([0, len(lines)], pa.int64())
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), "\n")[0].as_buffer().to_pybytes()
+    # The separator must be of the lines' own type: there is no kernel for another.
+    separator = pa.scalar("\n", lines.type)
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer().to_pybytes()
     longest = pc.max(pc.binary_length(lines)).as_py()
     table = read_json_lines(joined, pa.schema(list(readable)), max(1 << 22, longest + 2), threads=True)
     if table.num_rows != len(texts):

@@ -7,8 +7,10 @@ InvalidFilter; no step approximates.
 from lakescan.predicate.bind import bind
 from lakescan.predicate.build import col
 from lakescan.predicate.evaluate import evaluate
+from lakescan.predicate.expression import Call, Expression, exact
+from lakescan.predicate.implied import implied
 from lakescan.predicate.skipping import Bounds, Statistics, may_match
-from lakescan.predicate.split import conjoin, conjuncts, push_not_inwards, split_by_columns
+from lakescan.predicate.split import conjoin, conjuncts, disjoin, push_not_inwards, split_by_columns
 from lakescan.predicate.sql import parse
 from lakescan.predicate.tree import (
     FALSE,
@@ -32,9 +34,11 @@ __all__ = [
     "TRUE",
     "And",
     "Bounds",
+    "Call",
     "Column",
     "Comparison",
     "Constant",
+    "Expression",
     "In",
     "IsNull",
     "Literal",
@@ -48,7 +52,10 @@ __all__ = [
     "columns_of",
     "conjoin",
     "conjuncts",
+    "disjoin",
     "evaluate",
+    "exact",
+    "implied",
     "may_match",
     "parse",
     "push_not_inwards",

@@ -112,6 +112,8 @@ def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
 
 def _as_compared_together(literals: Sequence[Literal], kind: pa.DataType) -> tuple[Literal, ...]:
     """The values of an IN list: Spark compares the column with all of them in one common type."""
+    if not pa.types.is_floating(kind) and all(value.type == kind for value in literals):
+        return tuple(value if value.value is not None else NULL for value in literals)
     kinds = [value.type for value in literals if value.value is not None]
     if pa.types.is_integer(kind) and any(map(is_text, kinds)) and any(map(pa.types.is_decimal, kinds)):
         # Spark's type for such a list depends on its digits, and may cut '0.1' down to 0.

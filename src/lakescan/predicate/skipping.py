@@ -1,7 +1,8 @@
 """Which files, or row groups, may hold a row that the predicate wants, judged by their statistics alone.
 
 `may_match` is False only where no row can make the predicate TRUE, whatever the rows are that the statistics
-allow; where anything is unknown it is True. A bound need not be attained, and a NaN may be in any float column.
+allow; where anything is unknown it is True. A bound need not be attained. NaN, greater than every number, lies
+outside the bounds, and may be in any float column of which the statistics do not say that it has none.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,12 +37,14 @@ class Bounds:
 
     `minimum` and `maximum` are in the column's own type, and no non-null value lies outside them (NaN apart).
     `null_count` counts the rows in which the column reads as NULL, so also those in which its struct is NULL.
+    `nan_free` is true where no value is NaN; it matters for floats only.
     """
 
     minimum: pa.Array
     maximum: pa.Array
     null_count: pa.Array
     row_count: pa.Array
+    nan_free: pa.Array | None = None
 
 
 class Statistics(Protocol):
@@ -58,14 +62,17 @@ class _Side:
 
     lower: Any
     upper: Any
-    may_be_nan: bool
+    may_be_nan: Any
     may_have_value: Any
     may_have_null: Any
+    may_be_other: Any
+    """Whether it may have a value that is not NaN."""
 
 
 _YES, _NO, _UNKNOWN = pa.scalar(True), pa.scalar(False), pa.scalar(None)
-_ANYTHING = _Side(_UNKNOWN, _UNKNOWN, True, _YES, _YES)
-_NULL = _Side(_UNKNOWN, _UNKNOWN, False, _NO, _YES)
+_ANYTHING = _Side(_UNKNOWN, _UNKNOWN, _YES, _YES, _YES, _YES)
+_NULL = _Side(_UNKNOWN, _UNKNOWN, _NO, _NO, _YES, _NO)
+_NAN = _Side(_UNKNOWN, _UNKNOWN, _YES, _YES, _NO, _NO)
 
 
 def may_match(predicate: Predicate, statistics: Statistics) -> pa.BooleanArray:
@@ -91,11 +98,9 @@ def _may(predicate: Predicate, statistics: Statistics) -> Any:
         case Not(IsNull(column)):
             return _side(column, statistics).may_have_value
         case In(column, literals):
-            side = _side(column, statistics)
-            return reduce(pc.or_, (_equal(side, _constant(literal)) for literal in literals), _NO)
+            return _one_of(_side(column, statistics), literals)
         case Not(In(column, literals)):
-            side = _side(column, statistics)
-            return reduce(pc.and_, (_different(side, _constant(literal)) for literal in literals), _YES)
+            return _none_of(_side(column, statistics), literals)
         case StartsWith(column, prefix):
             return _starts_with(_side(column, statistics), prefix)
         case Not(StartsWith(column, prefix)):
@@ -113,19 +118,26 @@ def _side(operand: Column | Literal, statistics: Statistics) -> _Side:
     return _Side(
         lower=_without_nan(bounds.minimum),
         upper=_without_nan(bounds.maximum),
-        # Some writers leave NaN out of their statistics, so the bounds of a float column never tell.
-        may_be_nan=bool(pa.types.is_floating(bounds.minimum.type) or pa.types.is_floating(bounds.maximum.type)),
+        may_be_nan=_may_be_nan(bounds),
         may_have_value=pc.and_(has_rows, _unless_no(pc.not_equal(bounds.null_count, bounds.row_count))),
         may_have_null=pc.and_(has_rows, _unless_no(pc.not_equal(bounds.null_count, 0))),
+        may_be_other=_YES,
     )
+
+
+def _may_be_nan(bounds: Bounds) -> Any:
+    if not (pa.types.is_floating(bounds.minimum.type) or pa.types.is_floating(bounds.maximum.type)):
+        return _NO
+    # Some writers leave NaN out of their bounds, so the bounds alone never tell.
+    return _YES if bounds.nan_free is None else pc.invert(pc.fill_null(bounds.nan_free, False))
 
 
 def _constant(literal: Literal) -> _Side:
     if literal.value is None:
         return _NULL
     if isinstance(literal.value, float) and literal.value != literal.value:
-        return _Side(_UNKNOWN, _UNKNOWN, True, _YES, _NO)
-    return _Side(literal.scalar, literal.scalar, False, _YES, _NO)
+        return _NAN
+    return _Side(literal.scalar, literal.scalar, _NO, _YES, _NO, _YES)
 
 
 def _unless_no(answer: Any) -> Any:
@@ -153,22 +165,26 @@ def _both_have_values(left: _Side, right: _Side) -> Any:
 
 
 def _less(left: _Side, right: _Side) -> Any:
-    # A NaN on the right is greater than every bound; one on the left is less than nothing.
-    below = _YES if right.may_be_nan else _ordered(pc.less, left.lower, right.upper)
-    return pc.and_(below, _both_have_values(left, right))
+    # NaN is greater than everything else and less than nothing.
+    below = pc.or_(right.may_be_nan, pc.and_(right.may_be_other, _ordered(pc.less, left.lower, right.upper)))
+    return pc.and_(pc.and_(left.may_be_other, below), _both_have_values(left, right))
 
 
 def _less_or_equal(left: _Side, right: _Side) -> Any:
-    below = _YES if right.may_be_nan else _ordered(pc.less_equal, left.lower, right.upper)
-    return pc.and_(below, _both_have_values(left, right))
+    ordered = pc.and_(_both_others(left, right), _ordered(pc.less_equal, left.lower, right.upper))
+    return pc.and_(pc.or_(right.may_be_nan, ordered), _both_have_values(left, right))
 
 
 def _equal(left: _Side, right: _Side) -> Any:
-    if left.may_be_nan and right.may_be_nan:
-        return _both_have_values(left, right)
     below = _ordered(pc.less_equal, left.lower, right.upper)
     above = _ordered(pc.less_equal, right.lower, left.upper)
-    return pc.and_(pc.and_(below, above), _both_have_values(left, right))
+    same = pc.and_(_both_others(left, right), pc.and_(below, above))
+    both_nan = pc.and_(left.may_be_nan, right.may_be_nan)
+    return pc.and_(pc.or_(both_nan, same), _both_have_values(left, right))
+
+
+def _both_others(left: _Side, right: _Side) -> Any:
+    return pc.and_(left.may_be_other, right.may_be_other)
 
 
 def _different(left: _Side, right: _Side) -> Any:
@@ -221,3 +237,47 @@ def _head(bound: Any, prefix: str) -> Any:
     if not is_text(bound.type):
         return _UNKNOWN
     return pc.binary_slice(pc.cast(bound, pa.large_binary()), 0, len(prefix.encode()))
+
+
+def _one_of(side: _Side, literals: tuple[Literal, ...]) -> Any:
+    """IN: the bounds enclose one of the values, or both may be NaN."""
+    values = [literal for literal in literals if literal.value is not None]
+    others = [literal for literal in values if literal.value == literal.value]
+    found = pc.and_(side.may_be_other, _enclose_one(side.lower, side.upper, others))
+    if len(others) < len(values):
+        found = pc.or_(found, side.may_be_nan)
+    return pc.and_(found, side.may_have_value)
+
+
+def _none_of(side: _Side, literals: tuple[Literal, ...]) -> Any:
+    """NOT IN: never where a value is NULL; else, unless every value of the file is the same and is in the list."""
+    if any(literal.value is None for literal in literals):
+        return _NO
+    if not literals:
+        return _YES
+    several = pc.or_(_ordered(pc.not_equal, side.lower, side.upper), side.may_be_nan)
+    others = [literal for literal in literals if literal.value == literal.value]
+    return pc.and_(pc.or_(several, pc.invert(_enclose_one(side.lower, side.upper, others))), side.may_have_value)
+
+
+def _enclose_one(lower: Any, upper: Any, literals: list[Literal]) -> Any:
+    """For each file, whether one of the values lies within the bounds: one search a file, however many values."""
+    if not literals:
+        return _NO
+    common = reduce(_common, (literal.type for literal in literals), _common(lower.type, upper.type))
+    if common is None or pa.types.is_null(lower.type) or pa.types.is_null(upper.type):
+        return _YES
+    wanted = pa.array([cast_to_compare(literal.scalar, common).as_py() for literal in literals], common)
+    parts = [wanted, cast_to_compare(lower, common), cast_to_compare(upper, common)]
+    # Ranks stand for values of any type, and are numbers that numpy can search.
+    ranks = pc.rank(pa.concat_arrays(parts), tiebreaker="dense").to_numpy()
+    values = np.unique(ranks[: len(wanted)])
+    low, high = np.split(ranks[len(wanted) :], 2)
+    low = np.where(parts[1].is_null().to_numpy(zero_copy_only=False), 0, low)
+    high = np.where(parts[2].is_null().to_numpy(zero_copy_only=False), len(ranks) + 1, high)
+    next_value = np.append(values, len(ranks) + 2)[np.searchsorted(values, low)]
+    return pa.array(next_value <= high)
+
+
+def _common(left: pa.DataType | None, right: pa.DataType) -> pa.DataType | None:
+    return None if left is None else comparison_type(left, right)

@@ -6,7 +6,7 @@ row: TRUE, FALSE and NULL alike.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from lakescan.predicate.tree import TRUE, And, Comparison, Constant, Not, Or, Predicate, columns_of
+from lakescan.predicate.tree import FALSE, TRUE, And, Comparison, Constant, Not, Or, Predicate, columns_of
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
@@ -28,6 +28,14 @@ def conjoin(parts: Iterable[Predicate]) -> Predicate:
     """The AND of the parts; TRUE when there are none, or none that asks for anything."""
     given = tuple(part for part in parts if part != TRUE)
     return combine(And, given) if given else TRUE
+
+
+def disjoin(parts: Iterable[Predicate]) -> Predicate:
+    """The OR of the parts; FALSE when there are none, TRUE when one of them is TRUE."""
+    given = tuple(part for part in parts if part != FALSE)
+    if TRUE in given:
+        return TRUE
+    return combine(Or, given) if given else FALSE
 
 
 def combine(kind: Callable[[Predicate, Predicate], Predicate], parts: Sequence[Predicate]) -> Predicate:

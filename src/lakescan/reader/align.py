@@ -11,8 +11,10 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakescan.columns import empty_structs
+from lakescan.errors import SchemaMismatch
 from lakescan.reader.variant import whole_variants
-from lakescan.schema import FIELD_ID, is_variant, padded
+from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, is_variant, padded
 
 
 def has_id(field: pa.Field) -> bool:
@@ -33,11 +35,29 @@ def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
     return folded.index(source.name.lower()) if source.name.lower() in folded else None
 
 
+def align_batch(
+    name: str, count: int, found: list[tuple[pa.Array, pa.Field] | None], source: pa.Schema, schema: pa.Schema
+) -> pa.RecordBatch:
+    """`count` rows of the file `name` in the table's schema; `found` is each column as the file has it, or None."""
+    columns = []
+    for held, twin, target in zip(found, source, schema, strict=True):
+        if held is None:
+            columns.append(pa.nulls(count, target.type))
+            continue
+        try:
+            columns.append(align(*held, twin, target))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise SchemaMismatch(name, target.name, str(held[1].type), str(target.type)) from error
+    if not columns:
+        return pa.RecordBatch.from_struct_array(empty_structs(count))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
 def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
     """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
-        return padded(_align_value(array, wanted), target)
+        return padded(_align_value(array, wanted, source), target)
     if is_variant(wanted):
         return whole_variants(array)
     # The same names in the file mean the same fields only where the table's own names are the files' names.
@@ -81,21 +101,32 @@ def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa
     return pa.MapArray.from_arrays(array.offsets, keys, items, type=target.type, mask=mask)
 
 
-def _align_value(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _align_value(array: pa.Array, wanted: pa.DataType, source: pa.Field) -> pa.Array:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if array.type.equals(wanted):
         return array
+    if goes_by_text(array.type, source, wanted):
+        return array.cast(pa.string()).cast(wanted)
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
     if pa.types.is_dictionary(array.type):
-        return _align_value(array.dictionary_decode(), wanted)
+        return _align_value(array.dictionary_decode(), wanted, source)
     if not _becomes(array.type, wanted):
         raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Spark keeps microseconds and drops the rest; a checked cast would refuse instead.
         array = pc.floor_temporal(array, unit="microsecond")
     return array.cast(wanted)
+
+
+def goes_by_text(found: pa.DataType, source: pa.Field, wanted: pa.DataType) -> bool:
+    """Whether a file's type becomes the table's by way of its text, because the format says so."""
+    if WIDEN_BY_TEXT not in (source.metadata or {}):
+        return False
+    if pa.types.is_string(wanted):
+        return bool(pa.types.is_integer(found) or pa.types.is_date(found))
+    return bool(pa.types.is_float32(found) and pa.types.is_float64(wanted))
 
 
 def _becomes(found: pa.DataType, wanted: pa.DataType) -> bool:

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs
-from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
+from lakescan.errors import CorruptDataFile, MissingDataFile
 from lakescan.predicate import Column, Predicate, columns_of
-from lakescan.reader.align import align, find_field, has_id
+from lakescan.reader.align import align_batch, find_field, goes_by_text, has_id
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.schema import is_variant
@@ -87,27 +87,20 @@ class ParquetRows:
         return hybrid_calendar(self.file.metadata.metadata, has_int96)
 
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
-        columns = []
-        for at, source, target in zip(self._places, self.source, self.schema, strict=True):
+        found: list[tuple[pa.Array, pa.Field] | None] = []
+        for at in self._places:
             if at is None:
-                columns.append(pa.nulls(len(read), target.type))
+                found.append(None)
                 continue
             field = self.file.schema_arrow.field(at)
             index = read.type.get_field_index(field.name)
             if index < 0:
                 raise CorruptDataFile(self.name, f"it has more than one column with the name {field.name}")
             column = read.field(index)
-            if self._calendar is not None:
-                column = rebased(column, self._calendar)
-            try:
-                columns.append(align(column, read.type.field(index), source, target))
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise SchemaMismatch(
-                    self.name, target.name, str(read.type.field(index).type), str(target.type)
-                ) from error
-        if not columns:
-            return pa.RecordBatch.from_struct_array(empty_structs(len(read)))
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+            found.append(
+                (column if self._calendar is None else rebased(column, self._calendar), read.type.field(index))
+            )
+        return align_batch(self.name, len(read), found, self.source, self.schema)
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
         metadata = self.file.metadata.row_group(group.index)
@@ -146,6 +139,9 @@ class ParquetRows:
             return None
         if self._calendar is not None and (pa.types.is_date(target.type) or pa.types.is_timestamp(target.type)):
             # The footer's bounds are in the file's own calendar.
+            return None
+        if goes_by_text(field.type, source, target.type):
+            # The footer's bounds are of the numbers, and these have another order.
             return None
         return LeafColumn(index, target.type)
 

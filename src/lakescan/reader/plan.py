@@ -3,7 +3,7 @@
 Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lakescan.predicate import Predicate
+from lakescan.reader.aggregation import Aggregation
+from lakescan.reader.top_rows import TopRows
 from lakescan.storage import Storage
 
 
@@ -31,8 +33,15 @@ class DataFiles(Protocol):
     def path(self, file: Mapping[str, Any]) -> str:
         """Where the file is, for `storage`."""
 
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        """The plan's source schema, as this very file names its fields."""
+
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         """The rows of the file that are not to be read, None where all are."""
+
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+        """The rows of a file that is only a part of what they are made of, with at least these columns; None where
+        the file is a Parquet file that says everything itself."""
 
 
 class ComputedColumn(Protocol):
@@ -68,8 +77,18 @@ class ReadPlan:
     """Row groups without a row for which this is true need not be read; whoever gets the rows evaluates it."""
     limit: int | None = None
     """No task needs to give more rows than this."""
+    top: TopRows | None = None
+    """No task needs to give more than these rows."""
+    aggregation: Aggregation | None = None
+    """What leaves are partial rows of this, in place of rows of `output`."""
     computed: Mapping[str, ComputedColumn] = field(default_factory=dict)
     """How the columns of `schema` that are neither in files nor partition values come about, by name."""
+
+    @property
+    def wanted_of_files(self) -> frozenset[str]:
+        """Columns of the planner's file table that tasks must carry for the computed columns."""
+        computed = [field for field in self.schema if field.name in self.computed]
+        return frozenset(name for field in computed for name in self.computed[field.name].needs(field))
 
 
 @dataclass(frozen=True)
@@ -77,14 +96,23 @@ class ReadTask:
     """Pieces of data files: the planner's columns and, in `start` and `length`, which bytes of each file."""
 
     pieces: pa.Table
+    skip_rows: int = 0
+    """How many rows, from the first on, are not given."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrow pickles a slice with the whole table that it is cut from, so each task would carry every file.
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.pieces.schema) as stream:
             stream.write_table(self.pieces)
-        return _received, (sink.getvalue().to_pybytes(),)
+        return _received, (sink.getvalue().to_pybytes(), self.skip_rows)
 
 
-def _received(stream: bytes) -> ReadTask:
-    return ReadTask(pa.ipc.open_stream(stream).read_all())
+def _received(stream: bytes, skip_rows: int) -> ReadTask:
+    return ReadTask(pa.ipc.open_stream(stream).read_all(), skip_rows)
+
+
+@dataclass(frozen=True)
+class ReadyRows:
+    """A task whose rows are known already; a worker only passes them on."""
+
+    rows: pa.Table

@@ -13,23 +13,36 @@ import pyarrow as pa
 
 from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
-from lakescan.reader.align import align
+from lakescan.reader.aggregate import partial_rows
+from lakescan.reader.align import align, align_batch, find_field
 from lakescan.reader.parquet_file import ParquetRows
-from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask
+from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.top_rows import top_rows
 
 
-def read_task(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
+def read_task(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordBatch]:
     """The rows of a task, file after file, in batches that are never empty."""
-    left = plan.limit
+    if isinstance(task, ReadyRows):
+        return iter(task.rows.to_batches())
+    rows = _rows(plan, task)
+    if plan.aggregation is not None:
+        return partial_rows(rows, plan.aggregation, plan.aggregation.output(plan.schema))
+    return rows if plan.top is None else top_rows(rows, plan.top)
+
+
+def _rows(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
+    left, skip = plan.limit, task.skip_rows
     for piece in _pieces(task.pieces):
         for batch in _read_piece(plan, piece):
-            if left is not None:
-                batch = batch.slice(0, left)
-                left -= batch.num_rows
+            skipped = min(skip, batch.num_rows)
+            batch = batch.slice(skipped, left)
+            skip -= skipped
             if batch.num_rows:
                 yield batch
-            if left == 0:
-                return
+            if left is not None:
+                left -= batch.num_rows
+                if left == 0:
+                    return
 
 
 def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -37,7 +50,15 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
     besides = [field for _, fields in _computed(plan) for field in fields]
     schema = pa.schema([plan.schema.field(at) for at in stored] + besides)
     source = pa.schema([plan.source.field(at) for at in stored] + besides)
-    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, source)
+    merged = plan.files.merged_rows(piece, source)
+    if merged is not None:
+        # Nothing may be skipped before merging: a newer row in a log file hides the older one only where both are seen.
+        name = plan.files.storage.full_path(plan.files.path(piece))
+        for batch in merged:
+            yield _finish(plan, _aligned(name, batch, source, schema), piece)
+        return
+    named = plan.files.source(piece, source)
+    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named)
     deleted = plan.files.deleted_rows(piece)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
         position = group.first_row
@@ -70,6 +91,12 @@ def _computed(plan: ReadPlan) -> list[tuple[pa.Field, pa.Schema]]:
 def _with_positions(batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
     positions = pa.array(np.arange(start, start + batch.num_rows, dtype=np.int64))
     return pa.RecordBatch.from_arrays([*batch.columns, positions], names=[*batch.schema.names, "position"])
+
+
+def _aligned(name: str, batch: pa.RecordBatch, source: pa.Schema, schema: pa.Schema) -> pa.RecordBatch:
+    places = [find_field(field, batch.schema) for field in source]
+    found = [None if at is None else (batch.column(at), batch.schema.field(at)) for at in places]
+    return align_batch(name, batch.num_rows, found, source, schema)
 
 
 def _without(batch: pa.RecordBatch, deleted: DeletedRows | None, start: int) -> pa.RecordBatch:

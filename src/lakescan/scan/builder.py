@@ -4,7 +4,7 @@ A builder never changes: each call gives a new one. Names and filters are checke
 in the call that gives them, so a mistake is told where it was made.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,7 +12,12 @@ import pyarrow as pa
 from lakescan.errors import InvalidLimit
 from lakescan.predicate import TRUE, Column, Predicate, bind, conjoin, parse
 from lakescan.predicate.bind import resolve
+from lakescan.reader.aggregation import Aggregation
+from lakescan.reader.top_rows import SortColumn, TopRows
+from lakescan.scan.aggregate_scan import AggregateScan
+from lakescan.scan.limit import can_skip
 from lakescan.scan.scan import Scan
+from lakescan.scan.settings import Settings
 from lakescan.schema import prune
 
 if TYPE_CHECKING:
@@ -28,6 +33,9 @@ class ScanBuilder:
     hint: Predicate = TRUE
     output: pa.Schema | None = None
     row_limit: int | None = None
+    row_offset: int = 0
+    top: TopRows | None = None
+    settings: Settings = field(default_factory=Settings)
 
     def filter(self, predicate: Predicate | str) -> "ScanBuilder":
         """Only rows for which this is true; called twice, for which both are."""
@@ -56,9 +64,47 @@ class ScanBuilder:
             raise InvalidLimit(rows)
         return replace(self, row_limit=rows)
 
+    @property
+    def can_skip_rows(self) -> bool:
+        """Whether `offset` may be asked for: no filter on data columns, and every file says how many rows it has."""
+        scan = self.build()
+        return can_skip(scan.planned, self.snapshot, conjoin([self.predicate, self.hint]))
+
+    def offset(self, rows: int) -> "ScanBuilder":
+        """Without this many rows, whichever come first; only where `can_skip_rows`."""
+        if rows < 0:
+            raise InvalidLimit(rows)
+        return replace(self, row_offset=rows)
+
+    def first(self, rows: int, *by: SortColumn) -> "ScanBuilder":
+        """At least the first rows by these columns: each task gives its own first ones, in no certain order."""
+        if rows < 0:
+            raise InvalidLimit(rows)
+        bound = [replace(sort, column=resolve(sort.column, self.snapshot.schema)[0]) for sort in by]
+        return replace(self, top=TopRows(tuple(bound), rows))
+
+    def with_settings(self, settings: Settings) -> "ScanBuilder":
+        """The same scan, allowed only what the settings allow."""
+        return replace(self, settings=settings)
+
+    def aggregate(self, how: Aggregation) -> AggregateScan:
+        """An aggregation of the rows, as far as they are filtered; a limit or an offset has no part in it."""
+        schema = self.snapshot.schema
+        output, _ = prune(schema, schema, {column.path for column in how.columns})
+        return AggregateScan(replace(self, output=output, row_limit=None, row_offset=0, top=None).build(), how)
+
     def build(self) -> Scan:
         output = self.snapshot.schema if self.output is None else self.output
-        return Scan(self.snapshot, self.predicate, self.hint, output, self.row_limit)
+        return Scan(
+            self.snapshot,
+            self.predicate,
+            self.hint,
+            output,
+            self.row_limit,
+            self.row_offset,
+            self.top,
+            self.settings,
+        )
 
     def _bound(self, predicate: Predicate | str) -> Predicate:
         return bind(parse(predicate) if isinstance(predicate, str) else predicate, self._named)

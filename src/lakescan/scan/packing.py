@@ -12,11 +12,11 @@ import pyarrow as pa
 from lakescan.reader.plan import ReadTask
 
 TARGET_BYTES = 128 << 20
+# A target that no file reaches: each file stays in one piece.
+WHOLE = 1 << 62
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
-
-
-_EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector")
+_EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector", "log_files")
 
 
 def pack(
@@ -34,6 +34,9 @@ def pack(
     rounds = -(-total // (target * max(1, parallelism)))
     target = max(OPEN_BYTES, min(target, -(-total // (rounds * max(1, parallelism)))))
     counts = np.maximum(1, -(-sizes // target))
+    if "log_files" in files.column_names:
+        # What is merged is read whole.
+        counts = np.where(files["log_files"].is_valid().to_numpy(), 1, counts)
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     start = part * target
@@ -41,8 +44,9 @@ def pack(
     length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, target)
     weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
     task = (np.cumsum(weight) - weight) // (target + OPEN_BYTES)
+    needed = [name for name in _EVERY_TASK_NEEDS if name in files.column_names]
     pieces = (
-        files.select([*_EVERY_TASK_NEEDS, *sorted(besides)])
+        files.select([*needed, *sorted(set(besides) - set(needed))])
         .take(pa.array(owner))
         .append_column("start", pa.array(start))
         .append_column("length", pa.array(length))

@@ -1,10 +1,11 @@
-"""From a snapshot's files to the files a scan reads: prune by partition, by statistics, by deletion, by limit.
+"""From a snapshot's files to the files that may hold a row of a scan: prune by partition, statistics and deletion.
 
 A step only ever drops files that cannot change the answer. All of it is columns: no file becomes a Python
 object here, so a million files are planned about as fast as their statistics can be read.
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,14 @@ import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
+from lakescan.scan.generated_columns import derived_filter
 from lakescan.scan.report import Step
+from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds
 from lakescan.schema import field_at
+
+ALL = Settings()
 
 
 @dataclass(frozen=True)
@@ -26,30 +31,35 @@ class PlannedFiles:
     files: pa.Table
     steps: tuple[Step, ...]
     planning_ms: float
+    skip_rows: int = 0
+    """How many rows of the first file, from its first on, are not wanted."""
+
+    def then(self, name: str, files: pa.Table, began: float, skip_rows: int = 0) -> "PlannedFiles":
+        """These files after one more step, which began at that time of `perf_counter`."""
+        spent = (time.perf_counter() - began) * 1000
+        return PlannedFiles(files, (*self.steps, _step(name, files)), self.planning_ms + spent, skip_rows)
 
 
-def plan_files(snapshot: Snapshot, predicate: Predicate, limit: int | None) -> PlannedFiles:
-    """The files that may hold a row for which `predicate` is true, at least `limit` such rows where one is given.
-
-    A limit may be given only where every row of a file that passes the predicate's partition part is wanted, or none.
-    """
+def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL) -> PlannedFiles:
+    """The files that may hold a row for which `predicate` is true."""
     began = time.perf_counter()
     files = snapshot.files()
     steps = [_step("table", files)]
     by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
     if by_partition != TRUE:
-        files = _matching_partitions(files, by_partition)
+        files = matching_partitions(files, by_partition)
         steps.append(_step("partitions", files))
-    if by_data != TRUE and files.num_rows:
-        files = files.filter(may_match(by_data, _statistics(snapshot, files, by_data)))
+    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
+    if derived != TRUE:
+        files = matching_partitions(files, derived, unknown=True)
+        steps.append(_step("generated columns", files))
+    if by_data != TRUE and files.num_rows and settings.skipping:
+        files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
         steps.append(_step("statistics", files))
     deleted = _with_every_row_deleted(snapshot, files)
     if deleted is not None:
         files = files.filter(pc.invert(deleted))
         steps.append(_step("deletion vectors", files))
-    if limit is not None and files.num_rows:
-        files = _enough_for(limit, snapshot, files)
-        steps.append(_step("limit", files))
     return PlannedFiles(files, tuple(steps), (time.perf_counter() - began) * 1000)
 
 
@@ -68,16 +78,27 @@ def _step(name: str, files: pa.Table) -> Step:
     return Step(name, files.num_rows, pc.sum(files["size"]).as_py() or 0)
 
 
-def _matching_partitions(files: pa.Table, predicate: Predicate) -> pa.Table:
+def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
+    """What a filter on data columns says of the partition columns that are generated from them."""
+    generated = snapshot.generated_columns
+    if by_data == TRUE or not generated:
+        return TRUE
+    return derived_filter(by_data, generated, snapshot.partition_columns, snapshot.schema)
+
+
+def matching_partitions(files: pa.Table, predicate: Predicate, unknown: bool = False) -> pa.Table:
+    """The files whose partition values make the predicate TRUE or, where that is wanted, NULL."""
     partition = files["partition"].combine_chunks()
     values = pa.Table.from_batches([pa.RecordBatch.from_struct_array(partition)])
-    return files.filter(evaluate(predicate, values), null_selection_behavior="drop")
+    matched = evaluate(predicate, values)
+    return files.filter(pc.fill_null(matched, unknown))
 
 
-def _statistics(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> FileStatistics:
+def statistics_for(snapshot: Snapshot, files: pa.Table, columns: Iterable[Column]) -> FileStatistics:
+    """What is known of these columns in each file, for skipping."""
     wanted = [
         column
-        for column in columns_of(predicate)
+        for column in columns
         if column.path[0] not in snapshot.partition_columns and _has_statistics(snapshot.schema, column)
     ]
     return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
@@ -98,10 +119,3 @@ def _with_every_row_deleted(snapshot: Snapshot, files: pa.Table) -> pa.Array | N
     gone = np.zeros(files.num_rows, np.bool_)
     gone[rows] = pc.fill_null(pc.less_equal(live, 0), False).to_numpy(zero_copy_only=False)
     return pa.array(gone)
-
-
-def _enough_for(limit: int, snapshot: Snapshot, files: pa.Table) -> pa.Table:
-    """The first files whose known live rows reach the limit; a file without a count fills nothing."""
-    known = pc.fill_null(live_rows(snapshot, files), 0).to_numpy(zero_copy_only=False)
-    enough = int(np.searchsorted(np.cumsum(known), limit)) + 1 if limit else 0
-    return files.slice(0, enough)

@@ -17,7 +17,7 @@ class ScanReport:
     """A scan's planning, step by step. The first step is the whole table."""
 
     table: str
-    version: int
+    version: int | str
     filter: str
     columns: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -25,6 +25,8 @@ class ScanReport:
     """Rows that deletion vectors drop from the files that are read."""
     planning_ms: float
     metadata_only: bool = False
+    """Whether the log alone gave the answer: no data file is opened."""
+    aggregation: str = ""
 
     @property
     def files_total(self) -> int:
@@ -55,6 +57,9 @@ class ScanReport:
             f" ({_size(self.bytes_planned)} of {_size(self.bytes_total)})",
         ]
         lines += [f"    after {step.name}: {step.files} files, {_size(step.bytes)}" for step in self.steps[1:]]
+        if self.aggregation:
+            source = "the log alone" if self.metadata_only else "the log and the files left"
+            lines.append(f"  aggregates: {self.aggregation}, from {source}")
         lines.append(f"  rows dropped by deletion vectors: {self.rows_deleted}")
         lines.append(f"  planned in {self.planning_ms:.1f} ms")
         return "\n".join(lines)

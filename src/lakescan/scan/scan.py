@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, split_by_columns
+from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.plan import ReadPlan, ReadTask
 from lakescan.reader.read import read_task
-from lakescan.scan.packing import pack
+from lakescan.reader.top_rows import TopRows
+from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
+from lakescan.scan.limit import after_offset, enough_for
+from lakescan.scan.packing import TARGET_BYTES, WHOLE, pack
 from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
 from lakescan.scan.report import ScanReport
-from lakescan.schema import field_at, twin_of
+from lakescan.scan.runtime_filter import narrowed
+from lakescan.scan.settings import Settings
+from lakescan.scan.top_n import keep_top_n
+from lakescan.schema import field_at, leaf_paths, prune, twin_of
 
 if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot
@@ -37,6 +43,9 @@ class Scan:
     hint: Predicate
     output: pa.Schema
     row_limit: int | None
+    row_offset: int = 0
+    top: TopRows | None = None
+    settings: Settings = field(default_factory=Settings)
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     @property
@@ -50,8 +59,17 @@ class Scan:
         return (
             f"{self.snapshot.token} "
             f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
-            f"filter={self.predicate} skip={self.hint} limit={self.row_limit}"
+            f"filter={self.predicate} skip={self.hint} limit={self.row_limit} offset={self.row_offset} top={self.top}"
         )
+
+    @property
+    def description(self) -> str:
+        """The scan for people: EXPLAIN shows it."""
+        pushed = {"filter": self.predicate, "skip": self.hint, "limit": self.row_limit, "top": self.top}
+        shown = [f"{name}=[{what}]" for name, what in pushed.items() if what is not None and what != TRUE]
+        shown += [f"offset=[{self.row_offset}]"] if self.row_offset else []
+        snapshot = self.snapshot
+        return " ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *shown])
 
     @property
     def planned(self) -> PlannedFiles:
@@ -67,15 +85,16 @@ class Scan:
         return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask]:
-        plan = self.read_plan
-        besides = {
-            name
-            for field in plan.schema
-            if field.name in plan.computed
-            for name in plan.computed[field.name].needs(field)
-        }
-        files = self.planned.files
-        return pack(self.snapshot.details(files, besides) if besides else files, parallelism, besides=besides)
+        planned = self.planned
+        if not planned.skip_rows:
+            return self.pack(planned.files, parallelism)
+        (first,) = self.pack(planned.files.slice(0, 1), 1, WHOLE)
+        return [replace(first, skip_rows=planned.skip_rows), *self.pack(planned.files.slice(1), parallelism)]
+
+    def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
+        """Tasks over some of the snapshot's files, with what the read plan wants to know of each."""
+        besides = self.read_plan.wanted_of_files
+        return pack(self.snapshot.details(files, besides) if besides else files, parallelism, target, besides)
 
     @cached_property
     def read_plan(self) -> ReadPlan:
@@ -91,8 +110,9 @@ class Scan:
             source=twin_of(schema, pa.schema([*own, *hidden]), pa.schema([*source, *hidden])),
             partition_columns=frozenset(self.snapshot.partition_columns),
             filter=residual,
-            skip=split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1],
+            skip=self._skipped_row_groups(residual),
             limit=self.row_limit,
+            top=self.top,
             computed={name: column for name, column in computed.items() if name in schema.names},
         )
 
@@ -127,23 +147,55 @@ class Scan:
             planning_ms=planned.planning_ms,
         )
 
-    def estimated_rows(self) -> int | None:
-        """Live rows of the files that are read, before any filter; None where a file does not say."""
-        rows = self._live_rows
-        return None if rows.null_count else int(pc.sum(rows).as_py() or 0)
+    def estimates(self, with_columns: bool = False) -> Estimates:
+        """What the optimizer may know: bytes and rows of the files that are read, and of their columns if wanted."""
+        files = self.planned.files
+        size = scaled_bytes(files, self.output, self.snapshot.schema)
+        if not self.settings.statistics:
+            return Estimates(size, None, {})
+        rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
+        columns = column_estimates(self.snapshot, files, self.output) if with_columns else {}
+        return Estimates(size, rows, columns)
 
     @cached_property
     def _planned(self) -> PlannedFiles:
-        _, residual = split_by_columns(conjoin([self.predicate, self.hint]), self.snapshot.partition_columns)
-        limit = self.row_limit if residual == TRUE or self.row_limit == 0 else None
-        return plan_files(self.snapshot, conjoin([self.predicate, self.hint]), limit)
+        predicate = conjoin([self.predicate, self.hint])
+        planned = plan_files(self.snapshot, predicate, self.settings)
+        if self.row_offset:
+            return after_offset(planned, self.snapshot, self.row_offset)
+        if self.top is not None:
+            return keep_top_n(planned, self.snapshot, predicate, self.top)
+        if self.row_limit is not None:
+            return enough_for(planned, self.snapshot, predicate, self.row_limit)
+        return planned
+
+    @property
+    def takes_runtime_filters(self) -> bool:
+        """Whether files may still be dropped: not where their number was chosen to give so many rows."""
+        counted = self.row_limit is not None or self.row_offset or self.top is not None
+        return self.settings.runtime_filters and not counted
+
+    def at_run_time(self, predicate: Predicate | str) -> "Scan":
+        """The same scan without the files that, by values found at run time, have no row that is wanted."""
+        bound = bind(parse(predicate) if isinstance(predicate, str) else predicate, self.snapshot.schema)
+        scan = replace(self, hint=conjoin([self.hint, bound]))
+        # Fixed here, from this scan's own plan: what was planned once is not planned again.
+        vars(scan)["_planned"] = narrowed(self.planned, self.snapshot, bound, self.settings.skipping)
+        return scan
 
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
-        """The output and what the filter needs besides: further columns, and structs whole where a field is missing."""
-        lacking = {column.path[0] for column in columns_of(residual) if field_at(self.output, column.path) is None}
+        """The output and what the filter needs besides: further columns, and further fields of structs."""
+        lacking = {column.path for column in columns_of(residual) if field_at(self.output, column.path) is None}
         table = pa.schema([*self.snapshot.schema, *self.snapshot.hidden_columns])
-        given = [table.field(field.name) if field.name in lacking else field for field in self.output]
-        return pa.schema(given + [table.field(name) for name in sorted(lacking - set(self.output.names))])
+        wider, _ = prune(table, table, lacking | leaf_paths(self.output))
+        names = {path[0] for path in lacking}
+        given = [wider.field(field.name) if field.name in names else field for field in self.output]
+        return pa.schema(given + [wider.field(name) for name in sorted(names - set(self.output.names))])
+
+    def _skipped_row_groups(self, residual: Predicate) -> Predicate:
+        if not self.settings.row_groups:
+            return TRUE
+        return split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1]
 
     @cached_property
     def _live_rows(self) -> pa.Array:

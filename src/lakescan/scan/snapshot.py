@@ -2,7 +2,8 @@
 
 A snapshot's files are one Arrow table from the log to the tasks, a row a file. Columns that every format gives:
 `path`, `size` (bytes), `modification_time` (ms), `partition` (a struct of typed values) and `deletion_vector`
-(a struct with at least `cardinality`, null where no row is deleted). A format may add columns of its own.
+(a struct with at least `cardinality`, null where no row is deleted). A format may add columns of its own; one of them,
+`log_files`, goes with the tasks: a list of paths, null where there are none, and a file that has some is read whole.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,7 +29,8 @@ class Snapshot(Protocol):
     def location(self) -> str: ...
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int | str:
+        """What the format calls this state of the table: a number, or an instant."""
 
     @property
     def token(self) -> str:
@@ -58,6 +60,10 @@ class Snapshot(Protocol):
     def partition_columns(self) -> tuple[str, ...]: ...
 
     @property
+    def generated_columns(self) -> Mapping[str, str]:
+        """Columns that are made of others, each with its Spark SQL expression."""
+
+    @property
     def properties(self) -> Mapping[str, str]: ...
 
     @property
@@ -78,6 +84,9 @@ class Snapshot(Protocol):
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        """The same, but a bound is null unless it is the least or greatest value (NaN apart) of the rows written."""
 
     def scan(self) -> "ScanBuilder": ...
 

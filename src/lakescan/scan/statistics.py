@@ -6,10 +6,11 @@ anywhere means "unknown", and unknown never skips a file.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.predicate import Bounds, Column
@@ -36,6 +37,8 @@ def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
             ("minValues", leaves),
             ("maxValues", leaves),
             ("nullCount", counts_of(leaves)),
+            # Whether the writer takes NaN for the greatest number, as Spark does; then a float's maximum tells.
+            ("nanIsGreatest", pa.bool_()),
         ]
     )
 
@@ -43,6 +46,13 @@ def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
 def has_bounds(type_: pa.DataType) -> bool:
     """Whether columns of this type have an order that statistics can speak of."""
     return not (pa.types.is_nested(type_) or pa.types.is_null(type_))
+
+
+def wide_bounds(statistics: pa.StructArray, deleted: pa.Array) -> pa.BooleanArray:
+    """Where bounds and counts of nulls may still be those of rows that are deleted: only outer limits, not values."""
+    tight = member(statistics, "tightBounds")
+    marked = pc.and_(pc.greater(deleted, 0), pc.invert(pc.fill_null(tight, False)))
+    return pc.or_(marked, pc.invert(pc.fill_null(tight, True)))
 
 
 @dataclass(frozen=True)
@@ -63,19 +73,31 @@ class FileStatistics:
         if self.partition.type.get_field_index(column.path[0]) >= 0:
             return self._constant(column)
         fields = pa.schema(list(self.statistics.type.field("minValues").type))
-        if field_at(fields, column.path) is None:
+        field = field_at(fields, column.path)
+        if field is None or not has_bounds(field.type):
             return None
-        return Bounds(
+        bounds = Bounds(
             minimum=member(self.statistics, "minValues", *column.path),
             maximum=member(self.statistics, "maxValues", *column.path),
             null_count=member(self.statistics, "nullCount", *column.path),
             row_count=self.row_count,
         )
+        return replace(bounds, nan_free=self._nan_free(bounds)) if pa.types.is_floating(bounds.maximum.type) else bounds
+
+    def _nan_free(self, bounds: Bounds) -> pa.Array:
+        """Where a float column has no NaN: its maximum would be NaN, or both its values are known."""
+        number = pc.fill_null(pc.invert(pc.is_nan(bounds.maximum)), False)
+        greatest = pc.fill_null(member(self.statistics, "nanIsGreatest"), False)
+        values = pc.subtract(bounds.row_count, bounds.null_count)
+        known = pc.if_else(pc.less(bounds.minimum, bounds.maximum), 2, 1)
+        return pc.and_(number, pc.or_(greatest, pc.fill_null(pc.less_equal(values, known), False)))
 
     def _constant(self, column: Column) -> Bounds:
         """A partition value is the bound of itself: as if the file had one row."""
         value = member(self.partition, column.path[0])
-        return Bounds(value, value, value.is_null().cast(pa.int64()), pa.array(np.ones(len(self), np.int64)))
+        ones = pa.array(np.ones(len(self), np.int64))
+        number = pc.invert(pc.is_nan(value)) if pa.types.is_floating(value.type) else None
+        return Bounds(value, value, value.is_null().cast(pa.int64()), ones, number)
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:

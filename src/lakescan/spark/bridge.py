@@ -8,9 +8,10 @@ Spark's own errors. The other functions make or take apart the Java objects that
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark import cloudpickle
 from pyspark.core.rdd import _prepare_for_python_RDD
@@ -31,6 +32,7 @@ JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returne
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
+_METRIC = "org.apache.spark.sql.connector.metric."
 _PYSPARK_DEFAULT = "python3"
 _PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
 
@@ -48,6 +50,7 @@ class Bridge:
         self._context: Any = spark.sparkContext
         self.jvm: Any = self._context._jvm
         self._gateway: Any = self._context._gateway
+        self.gateway = self._gateway
         ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
         # Without this, Java sees every error raised in a callback as Py4J's own, with the text of a stack.
         gateway: Any = self._gateway
@@ -63,6 +66,11 @@ class Bridge:
             # Py4J's own `array[at] = item` cannot pass an object that Python implements.
             self.jvm.java.lang.reflect.Array.set(array, at, item)
         return array
+
+    def text_of_all(self, array: JavaObject) -> str:
+        """An array's elements as text, a comma and a space between them, in one trip to the JVM."""
+        # Java's own Arrays.toString is not to be had: Py4J finds no method for an array of a subclass.
+        return str(self.jvm.scala.runtime.ScalaRunTime.stringOf(array)).removeprefix("Array(").removesuffix(")")
 
     def java_class(self, name: str) -> Any:
         return functools.reduce(getattr, name.split("."), self.jvm)
@@ -86,6 +94,20 @@ class Bridge:
         optional = self.jvm.java.util.OptionalLong
         return optional.empty() if value is None else optional.of(value)
 
+    def optional(self, value: Any) -> JavaObject:
+        return self.jvm.java.util.Optional.ofNullable(value)
+
+    def java_decimal(self, text: str) -> JavaObject:
+        return self.jvm.org.apache.spark.sql.types.Decimal.apply(text)
+
+    def by_column(self, items: Mapping[str, "Proxy"]) -> JavaObject:
+        """A Java map from columns to proxies."""
+        found = self.jvm.java.util.HashMap()
+        reference = self.jvm.org.apache.spark.sql.connector.expressions.FieldReference
+        for name, item in items.items():
+            found.put(reference.column(name), item)
+        return found
+
     def no_predicates(self) -> JavaObject:
         return self.array(_PREDICATE, [])
 
@@ -99,6 +121,17 @@ class Bridge:
     @property
     def time_zone(self) -> str:
         return str(self.spark.conf.get("spark.sql.session.timeZone"))
+
+    def confs(self, prefix: str) -> dict[str, str]:
+        """The session's settings whose names begin so, with or without `spark.` before them; in one call to Java."""
+        text = self.spark._jsparkSession.sessionState().conf().getAllConfs().mkString("\0")
+        pairs = [line.partition(" -> ") for line in text.split("\0")]
+        return {name: value for name, _, value in pairs if name.removeprefix("spark.").startswith(prefix)}
+
+    @property
+    def uses_column_statistics(self) -> bool:
+        """Whether the optimizer would look at what is known of columns."""
+        return self.spark.conf.get("spark.sql.cbo.enabled") == "true"
 
     # Tables and columns
 
@@ -120,11 +153,43 @@ class Bridge:
         made = [expressions.LogicalExpressions.identity(expressions.FieldReference.column(name)) for name in names]
         return self.array("org.apache.spark.sql.connector.expressions.Transform", made)
 
-    def data_frame(self, table: "Proxy") -> DataFrame:
+    def identity_map(self) -> JavaObject:
+        """A Java map whose keys are told apart by identity, which Py4J's references do not show."""
+        return self.jvm.java.util.IdentityHashMap()
+
+    def references(self, names: Iterable[str]) -> JavaObject:
+        expressions = self.jvm.org.apache.spark.sql.connector.expressions
+        made = [expressions.FieldReference.column(name) for name in names]
+        return self.array("org.apache.spark.sql.connector.expressions.NamedReference", made)
+
+    @property
+    def thread(self) -> int:
+        """The number of the JVM's thread that waits for this callback; Python's own threads do not follow it."""
+        return int(self.jvm.java.lang.Thread.currentThread().getId())
+
+    @property
+    def query(self) -> JavaObject | str | None:
+        """What stands for the query for which the calling thread loads a table, None where that cannot be told.
+
+        A callback runs in the thread that called it, so Spark's thread-local state is that of the query. While a
+        query is analyzed, the cache of relations is one object for it, its views and subqueries included; at any
+        other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
+        Spark load the tables of a query once more before it runs; the query's number tells those loads.
+        """
+        stack = self.text_of_all(self.jvm.java.lang.Thread.currentThread().getStackTrace())
+        if "AnalysisContext$.withNewAnalysisContext" in stack:
+            return self.jvm.org.apache.spark.sql.catalyst.analysis.AnalysisContext.get().relationCache()
+        number = self._context.getLocalProperty("spark.sql.dataset.queryExecution.id")
+        return f"run {number}" if number and "V2TableRefreshUtil" in stack else None
+
+    def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""
         none = self.jvm.scala.Option.empty()
         relations = self.jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-        plan = relations.create(table, none, none)
+        given = self.jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(self.java_map(options))
+        # Spark 4.1 added the time travel that a name may ask for.
+        travel = [] if self.spark.version.startswith("4.0") else [none]
+        plan = relations.create(table, none, none, given, *travel)
         session = self.spark._jsparkSession
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), self.spark)
 
@@ -145,6 +210,9 @@ class Bridge:
 
     def put_catalog(self, name: str, catalog: "Proxy") -> None:
         self._catalogs.put(name, catalog)
+
+    def remove_catalog(self, name: str) -> None:
+        self._catalogs.remove(name)
 
     def time_travel(self, argument: Any) -> str | int | None:
         """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
@@ -185,6 +253,22 @@ class Bridge:
                     found = self.python_object(leaf.scan())
                     if found is not None:
                         yield found
+
+    # Rows and metrics that the driver makes
+
+    def internal_rows(self, rows: pa.Table, schema: StructType) -> JavaObject:
+        """Rows as Catalyst holds them: a local relation has them without a job."""
+        frame: Any = self.spark.createDataFrame(rows.rename_columns(schema.names), schema)
+        return frame._jdf.queryExecution().executedPlan().executeCollect()
+
+    def metrics(self, described: dict[str, str]) -> JavaObject:
+        """Spark looks a metric's class up by name and makes one itself, so it must be a class of Spark's own."""
+        kind = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric
+        return self.array(_METRIC + "CustomMetric", [kind(name, text) for name, text in described.items()])
+
+    def metric_values(self, values: dict[str, int]) -> JavaObject:
+        kind = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonCustomTaskMetric
+        return self.array(_METRIC + "CustomTaskMetric", [kind(name, value) for name, value in values.items()])
 
     # Executors
 

@@ -1,7 +1,7 @@
-"""Two catalogs for a session's SQL: `delta`, whose tables are paths, and `lake`, whose tables were attached by name.
+"""Catalogs for a session's SQL: `delta` and `hudi`, whose tables are paths, and `lake`, whose tables have names.
 
 Installing puts them into a running session and changes nothing else in it. They only read: a statement that
-would write is refused.
+would write is refused. Where `hoodie.datasource.read.use.dsv2` is false, no Hudi table is theirs.
 """
 
 import os
@@ -12,15 +12,20 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
-from lakescan.formats import is_table
+from lakescan.formats import format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.source import LakescanDataSource
 from lakescan.spark.table import SparkTable, load_snapshot
 from lakescan.storage import Storage
 
-PATHS = "delta"
+DELTA = "delta"
+HUDI = "hudi"
 NAMES = "lake"
-_DELTAS_OWN = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_OWN_CATALOGS = {
+    DELTA: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    HUDI: "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+}
+_USE_FOR_HUDI = "hoodie.datasource.read.use.dsv2"
 _NAME = re.compile(r"^[^`./\\\s]+$")
 
 
@@ -33,6 +38,11 @@ class LakeCatalog(Proxy):
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         raise TableNotFound(name)
+
+    def _claims(self, location: str) -> bool:
+        """Whether there is a table that this catalog is for."""
+        found = format_at(Storage.at(location))
+        return found is not None and (found != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
 
     def _names(self) -> list[str]:
         return []
@@ -66,7 +76,7 @@ class LakeCatalog(Proxy):
     def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable:
         """Overloaded in Java: the table now, at a version (text), at a time (microseconds), or in a context."""
         location = self._location(tuple(identifier.namespace()), identifier.name())
-        if location is None:
+        if location is None or not self._claims(location):
             raise self.bridge.no_such_table(identifier)
         travel = self.bridge.time_travel(when[0]) if when else None
         version = travel if isinstance(travel, str) else None
@@ -79,7 +89,7 @@ class LakeCatalog(Proxy):
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
-        return location is not None and is_table(Storage.at(location))
+        return location is not None and self._claims(location)
 
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None
@@ -104,7 +114,10 @@ class LakeCatalog(Proxy):
 
 
 class PathCatalog(LakeCatalog):
-    """Tables by their path: ``delta.`/path` ``."""
+    """Tables of one format by their path: ``delta.`/path` ``, ``hudi.`/path` ``."""
+
+    def _claims(self, location: str) -> bool:
+        return format_at(Storage.at(location)) == self._catalog_name and super()._claims(location)
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         return None if namespace or not name else name
@@ -125,11 +138,15 @@ class NameCatalog(LakeCatalog):
 
 
 def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
-    """Both catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`."""
+    """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`."""
     bridge = Bridge(spark)
-    wanted = claim_delta or not _has_deltas_own(spark)
-    if wanted and not isinstance(bridge.catalog(PATHS), PathCatalog):
-        bridge.put_catalog(PATHS, PathCatalog(bridge, PATHS))
+    wanted = {DELTA: claim_delta or not _has_own(spark, DELTA), HUDI: _uses_lakescan_for_hudi(spark)}
+    for name, is_wanted in wanted.items():
+        ours = isinstance(bridge.catalog(name), PathCatalog)
+        if is_wanted and not ours:
+            bridge.put_catalog(name, PathCatalog(bridge, name))
+        elif ours and name == HUDI and not is_wanted:
+            bridge.remove_catalog(name)
     names = bridge.catalog(NAMES)
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
@@ -142,14 +159,21 @@ def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str]) -
     if not _NAME.match(name):
         raise InvalidName(name, "use letters, digits and underscores; no dots, slashes, backticks or spaces.")
     location = Storage.at(path)
-    if not is_table(location):
+    if format_at(location) is None:
         raise TableNotFound(location.location)
     install_catalogs(spark, claim_delta=False).attached[name.lower()] = location.location
 
 
-def _has_deltas_own(spark: SparkSession) -> bool:
-    own = spark.conf.get("spark.sql.catalog.spark_catalog", "") == _DELTAS_OWN
-    return own or bool(spark.conf.get(f"spark.sql.catalog.{PATHS}", ""))
+def _has_own(spark: SparkSession, name: str) -> bool:
+    """Whether the session has the format's own catalog, or another one under its name."""
+    own = spark.conf.get("spark.sql.catalog.spark_catalog", "") == _OWN_CATALOGS[name]
+    return own or bool(spark.conf.get(f"spark.sql.catalog.{name}", ""))
+
+
+def _uses_lakescan_for_hudi(spark: SparkSession) -> bool:
+    """Hudi's own switch decides; where it is not set, Hudi's own catalog comes first."""
+    switch = str(spark.conf.get(_USE_FOR_HUDI, "")).lower()
+    return switch == "true" if switch else not _has_own(spark, HUDI)
 
 
 def _moment(micros: int) -> datetime:

@@ -1,93 +1,111 @@
-"""Spark's pushed predicates as ours.
+"""Spark's pushed predicates as expressions of ours.
 
-A predicate is translated whole or not at all: what our tree cannot say exactly stays with Spark. Collated
-strings, casts and functions are such, and so is any comparison whose literal has no exact Arrow value.
+Everything that Spark may push is read; what it means, and whether it can be said exactly, is decided in
+`lakescan.predicate`. A collated text, and a literal with no exact Arrow value, stay functions that nobody knows.
 """
 
+import re
+from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
-from lakescan.errors import InvalidFilter, UnknownColumn, UnsupportedType
-from lakescan.predicate import And, Column, Comparison, In, IsNull, Literal, Not, Or, Predicate, StartsWith, bind
-from lakescan.predicate.tree import Constant
+from lakescan.predicate import Call, Column, Expression, Literal
 from lakescan.schema import primitive_type
-from lakescan.spark.bridge import JavaObject
+from lakescan.spark.bridge import Bridge, JavaObject
 
-_COMPARISONS = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
-_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_QUOTED = re.compile(r"'((?:[^']|'')*)'(?:, |$)", re.DOTALL)
+_FEW = 4
 
 
-class _Untranslatable(Exception):
-    """Part of the predicate has no equal in our tree."""
+def read_expression(bridge: Bridge, found: JavaObject) -> Expression:
+    """A V2 expression, functions by the names that Spark gives them (EXTRACT by the field it takes)."""
+    kind = str(found.getClass().getSimpleName())
+    if kind == "FieldReference":
+        return Column(tuple(found.fieldNames()))
+    if kind == "LiteralValue":
+        return _literal(found) or Call("UNKNOWN", ())
+    if kind == "Cast":
+        return Call("CAST", (read_expression(bridge, found.expression()),), _type(found.dataType()))
+    if kind == "Extract":
+        return Call(str(found.field()), (read_expression(bridge, found.source()),))
+    if kind in ("AlwaysTrue", "AlwaysFalse"):
+        return Literal(kind == "AlwaysTrue", pa.bool_())
+    if not hasattr(found, "name"):
+        return Call("UNKNOWN", ())
+    name, children = str(found.name()), found.children()
+    if name == "IN" and len(children) > _FEW:
+        return _in(bridge, found, children)
+    return Call(name, tuple(read_expression(bridge, child) for child in children))
 
 
-def translate(predicate: JavaObject, schema: pa.Schema) -> Predicate | None:
-    """The same predicate over the table's schema, or None."""
+def _in(bridge: Bridge, found: JavaObject, children: JavaObject) -> Expression:
+    """An IN list read in one call: thousands of values would otherwise be thousands of trips to the JVM."""
+    column, first = read_expression(bridge, children[0]), children[1]
+    type_ = _type(first.dataType()) if first.getClass().getSimpleName() == "LiteralValue" else None
+    if type_ is not None and isinstance(column, Column) and len(found.references()) == 1:
+        values = _values_of_text(bridge.text_of_all(children), len(children) - 1, type_)
+        if values is not None:
+            return Call("IN", (column, *[Literal(value, type_) for value in values]))
+    return Call("IN", (column, *[read_expression(bridge, child) for child in children[1:]]))
+
+
+def _values_of_text(text: str, count: int, type_: pa.DataType) -> list[Any] | None:
+    """The last `count` values of an array as text, None where it cannot be read without doubt."""
+    read = _READ_TEXT.get(type_) or (Decimal if pa.types.is_decimal(type_) else None)
+    if pa.types.is_string(type_):
+        quoted = _QUOTED.findall(text)
+        # The first element is a column, whose name might hold quotes too; a NULL has none. How a quote inside a value
+        # is written is not the same in every version of Spark.
+        whole = sum(map(len, quoted)) + len(quoted) * len("'', ") - len(", ")
+        if (
+            len(quoted) != count
+            or any("'" in value for value in quoted)
+            or text.find(", '") + len(", ") + whole != len(text)
+        ):
+            return None
+        return list(quoted)
+    words = text.split(", ")[-count:]
+    if read is None or len(words) != count:
+        return None
     try:
-        return bind(_predicate(predicate), schema)
-    except (_Untranslatable, InvalidFilter, UnknownColumn, UnsupportedType):
+        return [None if word == "null" else read(word) for word in words]
+    except (ArithmeticError, ValueError, OverflowError):
         return None
 
 
-def _predicate(found: JavaObject) -> Predicate:
-    name, children = found.name(), list(found.children())
-    if name in ("AND", "OR"):
-        return reduce(And if name == "AND" else Or, map(_predicate, children))
-    if name == "NOT":
-        return Not(_predicate(children[0]))
-    if name in ("ALWAYS_TRUE", "ALWAYS_FALSE"):
-        return Constant(name == "ALWAYS_TRUE")
-    if name == "IS_NULL":
-        return IsNull(_column(children[0]))
-    if name == "IS_NOT_NULL":
-        return Not(IsNull(_column(children[0])))
-    if name == "IN":
-        return In(_column(children[0]), tuple(map(_literal, children[1:])))
-    if name == "STARTS_WITH":
-        prefix = _literal(children[1])
-        if not isinstance(prefix.value, str):
-            raise _Untranslatable
-        return StartsWith(_column(children[0]), prefix.value)
-    if name in _COMPARISONS:
-        return _comparison(name, *children)
-    raise _Untranslatable
+def _day(word: str) -> date:
+    return date(1970, 1, 1) + timedelta(days=int(word))
 
 
-def _comparison(name: str, left: JavaObject, right: JavaObject) -> Predicate:
-    if _kind(left) == "LiteralValue":
-        return Comparison(_MIRRORED[name], _column(right), _literal(left))
-    if _kind(right) == "LiteralValue":
-        return Comparison(_COMPARISONS[name], _column(left), _literal(right))
-    # Two columns: their types say nothing here of collations, which decide what equal means.
-    raise _Untranslatable
+def _moment(word: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(word))
 
 
-def _kind(expression: JavaObject) -> str:
-    return str(expression.getClass().getSimpleName())
+_READ_TEXT: dict[pa.DataType, Callable[[str], Any]] = {
+    **dict.fromkeys((pa.int8(), pa.int16(), pa.int32(), pa.int64()), int),
+    **dict.fromkeys((pa.float32(), pa.float64()), float),
+    pa.date32(): _day,
+    pa.timestamp("us", "UTC"): _moment,
+    pa.timestamp("us"): lambda word: _moment(word).replace(tzinfo=None),
+}
 
 
-def _column(expression: JavaObject) -> Column:
-    if _kind(expression) != "FieldReference":
-        raise _Untranslatable
-    return Column(tuple(expression.fieldNames()))
+def _type(java_type: JavaObject) -> pa.DataType | None:
+    return primitive_type(str(java_type.json()).strip('"'))
 
 
-def _literal(expression: JavaObject) -> Literal:
-    if _kind(expression) != "LiteralValue":
-        raise _Untranslatable
-    type_name = str(expression.dataType().json()).strip('"')
-    type_ = primitive_type(type_name)
+def _literal(expression: JavaObject) -> Literal | None:
+    type_ = _type(expression.dataType())
     if type_ is None:
-        raise _Untranslatable
+        return None
     try:
         return Literal(_value(expression.value(), type_), type_)
-    except (OverflowError, ValueError, pa.ArrowException) as error:
-        raise _Untranslatable from error
+    except (OverflowError, ValueError, pa.ArrowException):
+        return None
 
 
 def _value(found: Any, type_: pa.DataType) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from lakescan.scan.report import ScanReport
+from lakescan.spark.aggregates import MetadataScan
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.scan import SparkScan
 
@@ -21,4 +22,9 @@ class Report:
 
 def report_of(df: DataFrame) -> Report:
     scans = Bridge(df.sparkSession).scans_of(df)
-    return Report(tuple(scan.scan.report() for scan in scans if isinstance(scan, SparkScan)))
+    planned = (
+        scan.last_run if isinstance(scan, SparkScan) else scan.scan
+        for scan in scans
+        if isinstance(scan, (SparkScan, MetadataScan))
+    )
+    return Report(tuple(scan.report() for scan in planned))

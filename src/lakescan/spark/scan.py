@@ -2,28 +2,37 @@
 
 Planning starts in the background when the scan is made, so the scans of one query are planned side by side;
 whoever asks for a result first waits for it. Equal scans compare equal, which lets Spark reuse an exchange.
+Filters that Spark finds at run time hold for the next batch only: another use of the same scan must not lose rows.
 """
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql.types import StructType
 
+from lakescan.predicate import Predicate, conjoin, exact
+from lakescan.scan.aggregate_scan import AggregateScan
 from lakescan.scan.scan import Scan
+from lakescan.scan.statistics import has_bounds
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.columns import plain_field
+from lakescan.spark.metrics import METRICS, metric_values
+from lakescan.spark.planners import planners, shared
+from lakescan.spark.predicates import read_expression
+from lakescan.spark.statistics import SparkStatistics
 from lakescan.spark.worker import partition_reader, worker_schema
-
-_PLANNERS = ThreadPoolExecutor(4, thread_name_prefix="lakescan-planner")
 
 
 class SparkScan(Proxy):
     """A scan that Spark has finished pushing down to."""
 
-    def __init__(self, bridge: Bridge, scan: Scan, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, scan: Scan | AggregateScan, schema: StructType) -> None:
         super().__init__(bridge)
-        self.scan = scan
+        self.scan = shared(scan) if isinstance(scan, Scan) else scan
         self._schema = schema
-        self._planning = _PLANNERS.submit(lambda: scan.planned)
+        self._found_at_run_time: list[Predicate] = []
+        rows = scan if isinstance(scan, Scan) else scan.rows
+        self._planning = planners(rows.settings.planning_threads).submit(lambda: self.scan.planned)
+        self.last_run: Scan | AggregateScan = self.scan
 
     @property
     def token(self) -> str:
@@ -33,80 +42,83 @@ class SparkScan(Proxy):
         return self.bridge.data_type(self._schema.json())
 
     def description(self) -> str:
-        return f"lakescan {self.scan.snapshot.token} filter={self.scan.predicate} skip={self.scan.hint}"
+        return self.scan.description
 
     def toBatch(self) -> "SparkBatch":
-        return SparkBatch(self.bridge, self)
+        found, self._found_at_run_time = self._found_at_run_time, []
+        if not found or not isinstance(self.scan, Scan):
+            return SparkBatch(self.bridge, self, self.scan)
+        self.last_run = self.scan.at_run_time(conjoin(found))
+        return SparkBatch(self.bridge, self, self.last_run)
 
-    def estimateStatistics(self) -> "SparkStatistics":
+    def filterAttributes(self) -> JavaObject:
+        """The columns by which values found at run time can drop files."""
+        scan = self.scan
+        if not isinstance(scan, Scan) or not scan.takes_runtime_filters:
+            return self.bridge.references([])
+        schema = self._schema.jsonValue()
+        names = [field.name for field in scan.output if has_bounds(field.type) and plain_field(schema, (field.name,))]
+        return self.bridge.references(names)
+
+    def supportsIterativePushdown(self) -> bool:
+        return False
+
+    def pushedPredicates(self) -> JavaObject:
+        return self.bridge.no_predicates()
+
+    def filter(self, predicates: JavaObject) -> None:
+        read = (exact(read_expression(self.bridge, predicate), self.scan.schema) for predicate in predicates)
+        self._found_at_run_time = [predicate for predicate in read if predicate is not None]
+
+    def estimateStatistics(self) -> SparkStatistics:
         self._planning.result()
-        report = self.scan.report()
-        return SparkStatistics(self.bridge, report.bytes_planned, self.scan.estimated_rows())
+        return SparkStatistics(self.bridge, self.scan.estimates(self.bridge.uses_column_statistics))
 
     def estimateSizeInBytes(self) -> JavaObject:
         self._planning.result()
-        return self.bridge.optional_long(self.scan.report().bytes_planned)
+        return self.bridge.optional_long(self.scan.estimates().bytes)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         return False
 
     def supportedCustomMetrics(self) -> JavaObject:
-        return self.bridge.array("org.apache.spark.sql.connector.metric.CustomMetric", [])
+        return self.bridge.metrics(METRICS)
 
     def reportDriverMetrics(self) -> JavaObject:
-        return self.bridge.array("org.apache.spark.sql.connector.metric.CustomTaskMetric", [])
+        return self.bridge.metric_values(metric_values(self.last_run.report()))
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
 
-    def input_partitions(self) -> JavaObject:
+    def input_partitions(self, scan: Scan | AggregateScan) -> JavaObject:
         self._planning.result()
-        tasks = self.scan.tasks(self.bridge.parallelism)
+        tasks = scan.tasks(self.bridge.parallelism)
         return self.bridge.input_partitions(pickle.dumps(task) for task in tasks)
 
     def reader_factory(self) -> JavaObject:
         return self.bridge.reader_factory(partition_reader(self.scan.read_plan), worker_schema(self._schema))
 
     class Java:
-        implements = (READ + "SupportsReportStatistics",)
+        implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")
 
 
 class SparkBatch(Proxy):
-    """The scan's tasks."""
+    """The scan's tasks: of `planned`, which is the scan itself or what is left of it at run time."""
 
-    def __init__(self, bridge: Bridge, scan: SparkScan) -> None:
+    def __init__(self, bridge: Bridge, scan: SparkScan, planned: Scan | AggregateScan) -> None:
         super().__init__(bridge)
         self._scan = scan
+        self._planned = planned
 
     @property
     def token(self) -> str:
-        return f"batch of {self._scan.token}"
+        return f"batch of {self._planned.token} {self._scan.token}"
 
     def planInputPartitions(self) -> JavaObject:
-        return self._scan.input_partitions()
+        return self._scan.input_partitions(self._planned)
 
     def createReaderFactory(self) -> JavaObject:
         return self._scan.reader_factory()
 
     class Java:
         implements = (READ + "Batch",)
-
-
-class SparkStatistics(Proxy):
-    """What the optimizer may know of a scan."""
-
-    def __init__(self, bridge: Bridge, size: int, rows: int | None) -> None:
-        super().__init__(bridge)
-        self._size, self._rows = size, rows
-
-    def sizeInBytes(self) -> JavaObject:
-        return self.bridge.optional_long(self._size)
-
-    def numRows(self) -> JavaObject:
-        return self.bridge.optional_long(self._rows)
-
-    def columnStats(self) -> JavaObject:
-        return self.bridge.java_map({})
-
-    class Java:
-        implements = (READ + "Statistics",)

@@ -1,7 +1,8 @@
 """What Catalyst pushes down, handed to the planner.
 
-Filters on partition columns are claimed: the planner evaluates them exactly. Every other filter that translates
-skips files and row groups, and is also left to Spark. Columns are pruned, nested fields included.
+Filters are claimed where they are evaluated exactly, and skip files and row groups even where Spark must evaluate
+them again (see `pushed_filters`). Columns are pruned, nested fields included. Limits, orders and aggregates come
+only where Spark has no filter left to evaluate.
 """
 
 import json
@@ -9,37 +10,41 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from lakescan.predicate import columns_of
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.schema import arrow_schema
+from lakescan.spark.aggregates import PushedAggregates
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
-from lakescan.spark.predicates import translate
+from lakescan.spark.predicates import read_expression
+from lakescan.spark.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.scan import SparkScan
+from lakescan.spark.sort_order import sort_columns
+
+_SCANS = ScansOfAPlan()
 
 
 class SparkScanBuilder(Proxy):
     """Collects the pushdowns of one scan."""
 
-    def __init__(self, bridge: Bridge, snapshot: Snapshot) -> None:
+    def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
         super().__init__(bridge)
-        self._wanted = ScanBuilder(snapshot)
+        _SCANS.made(bridge.thread)
+        self._wanted = ScanBuilder(snapshot).with_settings(settings)
+        self._aggregates = PushedAggregates(json.loads(snapshot.spark_schema))
         self._pushed: list[JavaObject] = []
+        self._rules = FilterRules(json.loads(snapshot.spark_schema), bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(snapshot.spark_schema)
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        snapshot, left = self._wanted.snapshot, []
+        left, alone = [], _SCANS.used(self.bridge.thread)
         for predicate in predicates:
-            translated = translate(predicate, snapshot.schema)
-            if translated is None:
-                left.append(predicate)
-                continue
-            self._pushed.append(predicate)
-            if all(column.path[0] in snapshot.partition_columns for column in columns_of(translated)):
-                self._wanted = self._wanted.filter(translated)
-            else:
-                self._wanted = self._wanted.skip_unless(translated)
+            before = self._wanted
+            self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before, alone)
+            if self._wanted != before:
+                self._pushed.append(predicate)
+            if not claimed:
                 left.append(predicate)
         return self.bridge.predicates(left)
 
@@ -50,11 +55,59 @@ class SparkScanBuilder(Proxy):
         return False
 
     def pruneColumns(self, schema: JavaObject) -> None:
-        self._spark_schema = json.loads(schema.json())
+        found = json.loads(schema.json())
+        if not self._wanted.settings.columns:
+            own = {field["name"] for field in self._spark_schema["fields"]}
+            hidden = [field for field in found["fields"] if field["name"] not in own]
+            found = {**found, "fields": [*self._spark_schema["fields"], *hidden]}
+        self._spark_schema = found
         self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
 
-    def build(self) -> SparkScan:
+    def supportCompletePushDown(self, aggregation: JavaObject) -> bool:
+        return self._aggregates.is_complete(aggregation, self._wanted)
+
+    def pushAggregation(self, aggregation: JavaObject) -> bool:
+        return self._aggregates.push(aggregation, self._wanted)
+
+    def pushLimit(self, limit: int) -> bool:
+        if self._aggregates.pushed is not None or not self._wanted.settings.limit:
+            return False
+        self._wanted = self._wanted.limit(limit)
+        return True
+
+    def pushTopN(self, orders: JavaObject, limit: int) -> bool:
+        by = sort_columns(orders, self._spark_schema)
+        if by is None or self._aggregates.pushed is not None or not self._wanted.settings.top_n:
+            return False
+        self._wanted = self._wanted.first(limit, *by)
+        return True
+
+    def isPartiallyPushed(self) -> bool:
+        # Each task gives its own first rows: Spark still has to take the first of all.
+        return True
+
+    def pushOffset(self, offset: int) -> bool:
+        allowed = self._wanted.settings.offset and self._wanted.row_limit is None and self._wanted.top is None
+        if self._aggregates.pushed is not None or not allowed or not self._wanted.can_skip_rows:
+            return False
+        self._wanted = self._wanted.offset(offset)
+        return True
+
+    def build(self) -> Proxy:
+        _SCANS.used(self.bridge.thread)
+        if self._aggregates.pushed is not None:
+            return self._aggregates.build(self.bridge)
         return SparkScan(self.bridge, self._wanted.build(), StructType.fromJson(self._spark_schema))
 
     class Java:
-        implements = (READ + "SupportsPushDownV2Filters", READ + "SupportsPushDownRequiredColumns")
+        implements = tuple(
+            READ + name
+            for name in (
+                "SupportsPushDownV2Filters",
+                "SupportsPushDownRequiredColumns",
+                "SupportsPushDownAggregates",
+                "SupportsPushDownLimit",
+                "SupportsPushDownTopN",
+                "SupportsPushDownOffset",
+            )
+        )

@@ -99,7 +99,7 @@ class BatchReader(DataSourceReader):
     DataFrame, which then miss rows (seen in PySpark 4.1 and 4.3). The option `filter` is the safe way.
     """
 
-    def __init__(self, location: str, zone: str, version: int, columns: list[str], filter: str | None) -> None:
+    def __init__(self, location: str, zone: str, version: int | str, columns: list[str], filter: str | None) -> None:
         self._location, self._zone, self._version = location, zone, version
         self._columns, self._filter = columns, filter
 

@@ -5,8 +5,11 @@ of it.
 """
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -14,12 +17,15 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.formats import open_table
+from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.pinned import PinnedVersions
 from lakescan.spark.scan_builder import SparkScanBuilder
 from lakescan.storage import Storage
 
 _TABLES_KEPT = 32
+_PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
 
 
 class SparkTable(Proxy):
@@ -70,7 +76,8 @@ class SparkTable(Proxy):
         return False
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
-        return SparkScanBuilder(self.bridge, self.snapshot)
+        settings = Settings.of(self.bridge.confs("lakescan."), dict(options.asCaseSensitiveMap()))
+        return SparkScanBuilder(self.bridge, self.snapshot, settings)
 
     class Java:
         implements = (CATALOG + "SupportsRead", CATALOG + "SupportsMetadataColumns")
@@ -121,7 +128,17 @@ def load_snapshot(
     timestamp: str | datetime | None = None,
 ) -> Snapshot:
     """The table's version; tables are kept between queries, so that an unchanged log is not read again."""
-    return _kept(Storage.at(path).location, bridge.time_zone).snapshot(version, timestamp)
+    table = _kept(Storage.at(path).location, bridge.time_zone)
+    if version is None and timestamp is None:
+        return _pinned(bridge).newest(bridge.query, table)
+    return table.snapshot(version, timestamp)
+
+
+def _pinned(bridge: Bridge) -> PinnedVersions:
+    """The one memory of a JVM's queries, whichever catalog asks."""
+    if bridge.gateway not in _PINNED:
+        _PINNED[bridge.gateway] = PinnedVersions(bridge.identity_map())
+    return _PINNED[bridge.gateway]
 
 
 def read_table(
@@ -129,10 +146,14 @@ def read_table(
     path: str | os.PathLike[str],
     version: int | str | None,
     timestamp: str | datetime | None,
+    options: Mapping[str, Any],
 ) -> DataFrame:
     bridge = Bridge(spark)
+    # A mistyped switch is told here, where it was written, and not when the query runs.
+    Settings.of(options)
     snapshot = load_snapshot(bridge, path, version, timestamp)
-    return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot))
+    texts = {name: str(value) for name, value in options.items()}
+    return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot), texts)
 
 
 def read_changes(
@@ -146,4 +167,4 @@ def read_changes(
     if not isinstance(table, ChangeFeed):
         raise UnsupportedFeature(table.location, "a change data feed, which its format does not have")
     changes = table.changes(start, end)
-    return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes))
+    return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes), {})

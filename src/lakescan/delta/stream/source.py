@@ -5,7 +5,7 @@ come in the same order, and a batch is planned from its two offsets alone. What 
 with an error after every row before it was given; it never becomes an empty batch.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -110,11 +110,10 @@ class DeltaStream:
         if begin.position == stop.position:
             return []
         tasks: list[StreamTask] = []
-        besides = {name for field in self._rows.own_fields for name in _needs(self._rows, field)}
         for state, files in self._batch_files(begin, stop.position):
             plan = self.schema.read_plan(self._rows, state.metadata)
             presented = self.schema.partition(self._rows, files, state.metadata)
-            packed = pack(presented, parallelism, besides=besides)
+            packed = pack(presented, parallelism, besides=plan.wanted_of_files)
             tasks.extend(StreamTask(plan, task) for task in packed)
         return tasks
 
@@ -221,7 +220,3 @@ class DeltaStream:
             "versionsBehind": max(0, newest - last),
         }
         return {**notes, "warning": self._walk.warning} if self._walk.warning else notes
-
-
-def _needs(rows: StreamRows, field: pa.Field) -> Collection[str]:
-    return rows.computed[field.name].needs(field) if field.name in rows.computed else ()

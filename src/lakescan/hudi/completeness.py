@@ -1,0 +1,76 @@
+"""Whether the file slices that storage shows are all that the commits wrote.
+
+Written by hand because hudi-rs finds slices by listing folders: a base file that has gone missing is then an older one,
+or none, and its rows are wrong or missing in silence. Each commit of the active timeline says which files it wrote, so
+the newest of each file group must be there unless the group was replaced.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakescan.errors import MissingDataFile, UnsupportedFeature
+from lakescan.hudi.names import instant_of_base_file, instant_of_log_file
+from lakescan.hudi.timeline import Timeline
+from lakescan.storage import Storage
+
+
+@dataclass
+class _Written:
+    """What the commits wrote for one file group: the newest base file, and every log file."""
+
+    base: str = ""
+    logs: set[str] = field(default_factory=set)
+
+    @property
+    def base_instant(self) -> str:
+        return instant_of_base_file(_name(self.base))
+
+
+def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: Iterable[Any]) -> None:
+    """Raises an error that names the file where a slice lacks one that a commit up to `instant` wrote."""
+    found = {slice_.file_id: slice_ for slice_ in slices}
+    for group, written in _written(timeline, instant).items():
+        slice_ = found.get(group)
+        if slice_ is None:
+            if written.base:
+                raise MissingDataFile(storage.full_path(written.base))
+            raise UnsupportedFeature(
+                storage.location,
+                f"a file group without a base file ({sorted(written.logs)[0]})",
+                "Compact the table, then read it.",
+            )
+        base = instant_of_base_file(slice_.base_file_name)
+        if written.base_instant > base:
+            raise MissingDataFile(storage.full_path(written.base))
+        logs = set(slice_.log_files_relative_paths())
+        for log in sorted(written.logs - logs):
+            # In table version 6 a log file is named after the base file that it follows, later after its own commit.
+            if instant_of_log_file(_name(log)) >= base:
+                raise MissingDataFile(storage.full_path(log))
+
+
+def _written(timeline: Timeline, instant: str) -> dict[str, _Written]:
+    """Every file group that is alive at an instant, as far back as the active timeline goes."""
+    groups: dict[str, _Written] = {}
+    for commit_time in timeline.until(instant):
+        commit = timeline.commit(commit_time) or {}
+        for replaced in (commit.get("partitionToReplaceFileIds") or {}).values():
+            for group in replaced:
+                groups.pop(group, None)
+        for stats in (commit.get("partitionToWriteStats") or {}).values():
+            for stat in stats:
+                if stat.get("path"):
+                    _add(groups.setdefault(stat["fileId"], _Written()), stat["path"])
+    return groups
+
+
+def _add(group: _Written, path: str) -> None:
+    if instant_of_log_file(_name(path)):
+        group.logs.add(path)
+    elif instant_of_base_file(_name(path)) >= group.base_instant:
+        group.base = path
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]

@@ -1,0 +1,79 @@
+"""What executors must know of Hudi's data files: which slices are merged from base and log files, and how.
+
+A slice without log files is a Parquet file like any other. One with log files is merged by hudi-rs, from nothing but
+paths and an instant, so that a task stays a few hundred bytes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.errors import UnsupportedFeature
+from lakescan.hudi.engine import merged
+from lakescan.hudi.evolution import FileNames
+from lakescan.hudi.log_blocks import check_log_file
+from lakescan.hudi.names import COMMIT_TIME, instant_of_base_file
+from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class HudiFiles:
+    """Implements `reader.DataFiles`."""
+
+    storage: Storage
+    instant: str
+    """Blocks of later commits are not merged."""
+    since: str | None = None
+    """Only rows that this commit or a later one wrote."""
+    names: tuple[FileNames, ...] = ()
+    """How files of an age name their fields, oldest first."""
+
+    def path(self, file: Mapping[str, Any]) -> str:
+        path: str = file["path"]
+        return path
+
+    def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
+        names = self._names(file["path"])
+        return source if names is None else names.rename(source)
+
+    def deleted_rows(self, file: Mapping[str, Any]) -> None:
+        return None
+
+    def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
+        logs = file["log_files"]
+        if logs is None:
+            return None
+        return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
+
+    def _names(self, path: str) -> FileNames | None:
+        written = int(instant_of_base_file(path.rsplit("/", 1)[-1]) or 0)
+        known = [names for names in self.names if names.since <= written]
+        return known[-1] if known and known[-1].names else None
+
+    def _merged(self, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        if self._names(base) is not None:
+            raise UnsupportedFeature(
+                self.storage.full_path(base),
+                "log files merged with a base file from before a column was renamed or dropped",
+                "Compact the table, then read it.",
+            )
+        for log in logs:
+            check_log_file(self.storage, log)
+        if self.since is None:
+            yield from merged(self.storage, self.instant, base, logs, columns)
+            return
+        # The commit of a row is known only after merging, so it is read too; the reader leaves it out again.
+        for batch in merged(self.storage, self.instant, base, logs, list(dict.fromkeys([*columns, COMMIT_TIME]))):
+            yield batch.filter(pc.greater_equal(batch.column(COMMIT_TIME), self.since))
+
+
+def _as_floats(batch: pa.RecordBatch, source: pa.Schema) -> pa.RecordBatch:
+    """Floats that hudi-rs gives as doubles, because they are doubles by now, as the floats that they were."""
+    for at, field in enumerate(batch.schema):
+        wanted = source.field(field.name).type if field.name in source.names else field.type
+        if pa.types.is_float32(wanted) and pa.types.is_float64(field.type):
+            batch = batch.set_column(at, field.with_type(wanted), batch.column(at).cast(wanted))
+    return batch

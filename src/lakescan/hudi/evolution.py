@@ -1,0 +1,94 @@
+"""Columns that were renamed, dropped or added anew, followed by their ids.
+
+A table that was changed by ALTER TABLE keeps every version of its schema, with an id for each field that outlives its
+name. Data files have names only: those of the version in force when the file was written. Written by hand because
+hudi-rs reads by name. A table without such a history needs none of this: there a column is its name.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.errors import CorruptLog
+from lakescan.hudi.names import META_FOLDER
+from lakescan.hudi.timeline import Timeline
+from lakescan.storage import Storage
+
+_FOLDER = f"{META_FOLDER}/.schema"
+_SUFFIX = ".schemacommit"
+# No column of a file is called this: a field that the file's version did not have is looked for and not found.
+_NOWHERE = "\0"
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """How files from an instant on name the fields that are called otherwise, or are not there at all."""
+
+    since: int
+    names: Mapping[str, str]
+    """By the table's dotted name; only the fields that differ."""
+
+    def rename(self, source: pa.Schema) -> pa.Schema:
+        return pa.schema([self._field(field, "") for field in source])
+
+    def _field(self, field: pa.Field, parent: str) -> pa.Field:
+        path = f"{parent}{field.name}"
+        if pa.types.is_struct(field.type):
+            field = field.with_type(pa.struct([self._field(child, f"{path}.") for child in field.type]))
+        return field.with_name(self.names.get(path, field.name))
+
+
+def file_names(storage: Storage, timeline: Timeline, instant: str) -> tuple[FileNames, ...]:
+    """The versions of the schema up to an instant, oldest first; none where no field ever changed its name."""
+    versions = sorted(
+        (found for found in _history(storage) if _counts(found["version_id"], timeline, instant)),
+        key=lambda version: int(version["version_id"]),
+    )
+    if not versions:
+        return ()
+    now = dict(_fields(versions[-1]["fields"], "", ()))
+    found = []
+    for version in versions:
+        then = {ids: path for path, ids in _fields(version["fields"], "", ())}
+        taken = set(then.values())
+        differ = {}
+        for path, ids in now.items():
+            # A field that came later is simply not found, unless another one had its name before.
+            old = then.get(ids, _NOWHERE if path in taken else path)
+            if old != path:
+                differ[path] = old.rsplit(".", 1)[-1]
+        found.append(FileNames(int(version["version_id"]), differ))
+    return tuple(found) if any(version.names for version in found) else ()
+
+
+def _counts(version: int, timeline: Timeline, instant: str) -> bool:
+    """Whether a version came into force: by the commit of that instant, or before every commit (0)."""
+    return version == 0 or (str(version) <= instant and str(version) in timeline.instants)
+
+
+def _history(storage: Storage) -> list[dict[str, Any]]:
+    if not storage.has_folder(_FOLDER):
+        return []
+    files = [entry.name for entry in storage.list_from(_FOLDER) if entry.name.endswith(_SUFFIX)]
+    if not files:
+        return []
+    # Every file repeats the versions before it.
+    path = f"{_FOLDER}/{max(files)}"
+    try:
+        found: list[dict[str, Any]] = json.loads(storage.read(path))["schemas"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptLog(storage.full_path(path), f"it is no history of schemas ({error})") from error
+    return found
+
+
+def _fields(fields: list[dict[str, Any]], parent: str, ids: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The dotted name of each field, through structs, and the ids on the way to it."""
+    for field in fields:
+        path, own = f"{parent}{field['name']}", (*ids, field["id"])
+        yield path, own
+        kind = field["type"]
+        if isinstance(kind, dict) and kind.get("type") == "record":
+            yield from _fields(kind["fields"], f"{path}.", own)

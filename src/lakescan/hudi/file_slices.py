@@ -1,0 +1,139 @@
+"""The file slices of a snapshot as the planner's table of files, a row a slice.
+
+hudi-rs finds the slices: the newest base file of each file group at an instant, and the log files that follow it.
+By hand: log files of later commits are taken off where their names tell (table version 8 on), so that a slice without
+any is read like a plain file; and row counts come from the commits that wrote the base files, because hudi-rs only
+estimates them.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from typing import Any
+
+import hudi
+import pyarrow as pa
+
+from lakescan.columns import empty_structs
+from lakescan.errors import UnsupportedFeature
+from lakescan.hudi.completeness import check_complete
+from lakescan.hudi.engine import named_failures
+from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
+from lakescan.hudi.partition_paths import PartitionPaths
+from lakescan.hudi.timeline import Timeline
+from lakescan.storage import Storage
+
+_NO_VECTOR = pa.struct([("cardinality", pa.int64())])
+
+
+@dataclass(frozen=True)
+class FileSlices:
+    """The slices of a table at an instant."""
+
+    storage: Storage
+    timeline: Timeline
+    instant: str
+    paths: PartitionPaths
+    table_version: int
+    base_files_only: bool = False
+    since: str | None = None
+    """Only slices that may hold a row of this commit or a later one."""
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The columns of `scan.Snapshot.files`, and `log_files`: null where the base file says everything itself."""
+        found = self._slices
+        logs = [self._logs(slice_) for slice_ in found]
+        sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
+        base = [slice_.base_file_relative_path() for slice_ in found]
+        instants = [instant_of_base_file(slice_.base_file_name) for slice_ in found]
+        # Rows of some commits only are never read from the base file alone, so there the list is empty and not null.
+        none: list[str] | None = None if self.since is None else []
+        table = pa.table(
+            {
+                "path": pa.array(base, pa.string()),
+                "size": pa.array(sizes, pa.int64()),
+                "modification_time": pa.array([_milliseconds(instant) for instant in instants], pa.int64()),
+                "partition": self._partition,
+                "deletion_vector": pa.nulls(len(found), _NO_VECTOR),
+                "log_files": pa.array([[name for name, _ in log] or none for log in logs], pa.list_(pa.string())),
+                "instant": pa.array(instants, pa.string()),
+            }
+        )
+        if self.since is None:
+            return table
+        return table.filter(pa.array([bool(log) or at >= self.since for log, at in zip(logs, instants, strict=True)]))
+
+    @cached_property
+    def values(self) -> list[dict[str, Any] | None]:
+        """The partition values that each slice's folder tells, None where it does not."""
+        return [self.paths.values(slice_.partition_path) for slice_ in self._slices]
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The partition columns, where every folder tells their values; otherwise they are columns like others."""
+        told = bool(self.paths.fields) and all(value is not None for value in self.values)
+        return tuple(field.name for field in self.paths.fields) if told else ()
+
+    def row_counts(self, files: pa.Table) -> pa.Array:
+        """Rows of each slice, null where they must be merged or no commit says."""
+        known = self._rows_of_base_files(set(files["instant"].to_pylist()))
+        counts = [
+            None if logs is not None else known.get(path)
+            for path, logs in zip(files["path"].to_pylist(), files["log_files"].to_pylist(), strict=True)
+        ]
+        return pa.array(counts, pa.int64())
+
+    @cached_property
+    def _slices(self) -> list[Any]:
+        if not self.timeline.instants:
+            return []
+        options = hudi.HudiReadOptions().with_as_of_timestamp(self.instant)
+        with named_failures(self.storage, META_FOLDER):
+            found = self.timeline.table.get_file_slices(options)
+        for slice_ in found:
+            if not slice_.base_file_name.endswith(".parquet"):
+                raise UnsupportedFeature(
+                    self.storage.location, f"base files that are not Parquet ({slice_.base_file_relative_path()})"
+                )
+        check_complete(self.storage, self.timeline, self.instant, found)
+        return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
+
+    def _logs(self, slice_: Any) -> list[tuple[str, int]]:
+        if self.base_files_only:
+            return []
+        given: Iterable[tuple[str, int]] = zip(slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True)
+        if self.table_version < 8:
+            return list(given)
+        return [(path, size) for path, size in given if _own_instant(path) <= self.instant]
+
+    @property
+    def _partition(self) -> pa.StructArray:
+        if not self.partition_columns:
+            return empty_structs(len(self.values))
+        columns = [
+            pa.array([(value or {})[field.name] for value in self.values], field.type) for field in self.paths.fields
+        ]
+        return pa.StructArray.from_arrays(columns, fields=[field.with_nullable(True) for field in self.paths.fields])
+
+    def _rows_of_base_files(self, instants: Collection[str]) -> dict[str, int]:
+        found = {}
+        for instant in instants:
+            stats = (self.timeline.commit(instant) or {}).get("partitionToWriteStats") or {}
+            for written in stats.values():
+                found.update({stat["path"]: stat["numWrites"] for stat in written if stat.get("path")})
+        return found
+
+
+def _own_instant(path: str) -> str:
+    return instant_of_log_file(path.rsplit("/", 1)[-1])
+
+
+def _milliseconds(instant: str) -> int | None:
+    """The time that an instant's digits spell; an instant is given to the second or to the millisecond."""
+    try:
+        moment = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * 1000 + int(instant[14:17] or 0)

@@ -1,0 +1,31 @@
+"""How Hudi names its folders, files and settings."""
+
+import re
+
+META_FOLDER = ".hoodie"
+PROPERTIES = f"{META_FOLDER}/hoodie.properties"
+COMMIT_TIME = "_hoodie_commit_time"
+META_COLUMNS = (
+    COMMIT_TIME,
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+# An empty table has no instant: Hudi's own name for the moment before the first one.
+NO_INSTANT = "00000000000000"
+
+_LOG_FILE = re.compile(r"^\.(.+)_(\d+)\.log\.(\d+)(?:_[^.]*)?(?:\.cdc)?$")
+_BASE_FILE = re.compile(r"^(.+)_([^_]+)_(\d+)\.(\w+)$")
+
+
+def instant_of_base_file(name: str) -> str:
+    """The commit that wrote a base file; empty where the name is not Hudi's."""
+    found = _BASE_FILE.match(name)
+    return found[3] if found else ""
+
+
+def instant_of_log_file(name: str) -> str:
+    """The instant in a log file's name: its own commit from table version 8 on, before that its base file's."""
+    found = _LOG_FILE.match(name)
+    return found[2] if found else ""

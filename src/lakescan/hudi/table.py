@@ -1,0 +1,94 @@
+"""A Hudi table at a location: the way to its snapshots.
+
+Each call for a snapshot lists the timeline anew, so it sees what was committed before the call. When the timeline has
+not changed, the snapshot of last time is given again, with what it has already looked up.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from threading import Lock
+
+import pyarrow as pa
+
+from lakescan.errors import InvalidVersion, UnsupportedFeature
+from lakescan.hudi.engine import open_table
+from lakescan.hudi.names import PROPERTIES
+from lakescan.hudi.snapshot import HudiSnapshot
+from lakescan.hudi.time_travel import instant_at, instant_named, instants_between
+from lakescan.hudi.timeline import Timeline, list_timeline
+from lakescan.storage import Entry, Storage
+
+
+@dataclass(frozen=True)
+class HudiTable:
+    """Implements `scan.Table`."""
+
+    storage: Storage
+    zone: str = "UTC"
+    base_files_only: bool = False
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _kept: list[tuple[tuple[Entry, ...], Timeline, HudiSnapshot]] = field(
+        default_factory=list, repr=False, compare=False
+    )
+
+    @property
+    def location(self) -> str:
+        return self.storage.location
+
+    def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> HudiSnapshot:
+        if version is not None and timestamp is not None:
+            raise InvalidVersion(version, f"a timestamp, {timestamp}, is given too. Give one of the two.")
+        timeline, kept = self._timeline()
+        instant = timeline.newest()
+        if version is not None:
+            instant = instant_named(timeline, str(version))
+        elif timestamp is not None:
+            instant = instant_at(timeline, timestamp, self.zone)
+        if kept.instant == instant:
+            return kept
+        return HudiSnapshot.of(self.storage, instant, timeline, self.base_files_only)
+
+    def read_optimized(self) -> "HudiTable":
+        """The same table by its base files alone: fast, and each file group as it was when last compacted."""
+        return replace(self, base_files_only=True, _lock=Lock(), _kept=[])
+
+    def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> HudiSnapshot:
+        """The rows that the commits from `start` to `end` wrote, both included, as they were after `end`.
+
+        Each is an instant or a time: the first commit not before `start`, the last not after `end`; without an end the
+        newest. This is Hudi's incremental query: a row that was deleted again is not there.
+        """
+        timeline, newest = self._timeline()
+        if newest.properties.get("hoodie.populate.meta.fields", "true") != "true":
+            raise UnsupportedFeature(
+                self.location, "changes of a table without meta fields", "Its rows do not say which commit wrote them."
+            )
+        first, last = instants_between(timeline, start, end, self.zone)
+        return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=first)
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """What was done to the table, a row a commit, newest first."""
+        timeline, _ = self._timeline()
+        instants = timeline.instants[::-1][:limit]
+        operations = [(timeline.commit(instant) or {}).get("operationType") for instant in instants]
+        return pa.table({"version": pa.array(instants, pa.string()), "operation": pa.array(operations, pa.string())})
+
+    def _timeline(self) -> tuple[Timeline, HudiSnapshot]:
+        """The timeline now, and its newest snapshot."""
+        with self._lock:
+            # The listing decides what is current, so it comes before what is read for it.
+            properties = self._kept[0][1].table.hudi_options() if self._kept else None
+            listing = list_timeline(self.storage, properties) if properties else None
+            if self._kept and self._kept[0][0] == listing:
+                return self._kept[0][1], self._kept[0][2]
+            table = open_table(self.storage)
+            if listing is None:
+                listing = list_timeline(self.storage, table.hudi_options())
+            timeline = Timeline(self.storage, table)
+            snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
+            self._kept[:] = [(listing, timeline, snapshot)]
+            return timeline, snapshot
+
+
+def is_hudi(storage: Storage) -> bool:
+    return storage.has_file(PROPERTIES)

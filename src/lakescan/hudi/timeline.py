@@ -1,0 +1,103 @@
+"""A table's timeline: which instants are complete, and what their commits say.
+
+hudi-rs loads the instants and reads their metadata (JSON or Avro). By hand: the folder is listed for what hudi-rs
+passes over in silence, because an action that nobody knows may have changed the table in a way that nobody reads,
+and commits are remembered, because every later question is about one of them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from lakescan.errors import UnsupportedFeature
+from lakescan.hudi.engine import named_failures
+from lakescan.hudi.names import META_FOLDER, NO_INSTANT
+from lakescan.storage import Entry, Storage
+
+_ACTIONS = frozenset(
+    [
+        *("commit", "deltacommit", "replacecommit", "clustering", "compaction", "logcompaction"),
+        *("clean", "rollback", "restore", "savepoint", "indexing", "schemacommit"),
+    ]
+)
+_INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
+# These rewrite rows that are already there: their commits say nothing new of the schema.
+_KEEP_SCHEMA = frozenset(["compact", "cluster", "log_compact", "index"])
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The completed instants that change data, oldest first, as they were when the table was opened."""
+
+    storage: Storage
+    table: Any
+    """hudi-rs' table."""
+    _metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def instants(self) -> list[str]:
+        return sorted(self._by_time)
+
+    def newest(self) -> str:
+        return self.instants[-1] if self.instants else NO_INSTANT
+
+    def until(self, instant: str) -> "list[str]":
+        return [found for found in self.instants if found <= instant]
+
+    def commit(self, instant: str) -> Mapping[str, Any] | None:
+        """What a completed instant says of itself; None where it is no longer in the active timeline."""
+        if instant not in self._by_time:
+            return None
+        if instant not in self._metadata:
+            with named_failures(self.storage, f"{META_FOLDER}/{instant}"):
+                text = self._timeline.get_instant_metadata_in_json(self._by_time[instant])
+            self._metadata[instant] = json.loads(text)
+        return self._metadata[instant]
+
+    def schema(self, instant: str) -> tuple[str, str]:
+        """The Avro schema in force at an instant and the file it is in; empty where no commit says."""
+        for found in reversed(self.until(instant)):
+            commit = self.commit(found) or {}
+            schema = (commit.get("extraMetadata") or {}).get("schema")
+            if schema and str(commit.get("operationType")).lower() not in _KEEP_SCHEMA:
+                return schema, f"{self.storage.location}/{META_FOLDER}/{found}"
+        return "", ""
+
+    @cached_property
+    def _timeline(self) -> Any:
+        return self.table.get_timeline()
+
+    @cached_property
+    def _by_time(self) -> dict[str, Any]:
+        with named_failures(self.storage, META_FOLDER):
+            found = [
+                *self._timeline.get_completed_commits(),
+                *self._timeline.get_completed_deltacommits(),
+                *self._timeline.get_completed_replacecommits(),
+            ]
+        return {instant.timestamp: instant for instant in found}
+
+
+def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, ...]:
+    """The files of the active timeline; an action that Hudi does not have is refused."""
+    entries = tuple(storage.list_from(timeline_folder(options)))
+    for entry in entries:
+        found = _INSTANT.match(entry.name)
+        # `<instant>.inflight` and `<instant>.requested` are how older tables write a commit under way.
+        if found and found[2] not in _ACTIONS and found[2] not in ("inflight", "requested"):
+            raise UnsupportedFeature(
+                storage.location,
+                f"the action {found[2]!r} of its timeline ({entry.name})",
+                "A newer Hudi may have written it; read the table with that, or update Lakescan.",
+            )
+    return entries
+
+
+def timeline_folder(options: Mapping[str, str]) -> str:
+    """Where the active timeline is: in a folder of its own from layout 2 on."""
+    if int(options.get("hoodie.timeline.layout.version", "1")) < 2:
+        return META_FOLDER
+    return f"{META_FOLDER}/{options.get('hoodie.timeline.path') or 'timeline'}"

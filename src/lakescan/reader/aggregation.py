@@ -1,0 +1,64 @@
+"""An aggregation, as the planner and the reader understand it: keys, functions, and the partial rows they give.
+
+A partial row holds the keys' values and one value a function, for some of a group's rows. Any partial rows that
+together cover each row once can be merged into the answer, whoever made them: a worker from data, the driver
+from metadata. AVG is no function here: it is a sum and a count.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+
+from lakescan.predicate import Column
+from lakescan.schema import field_at
+
+Function: TypeAlias = Literal["count_rows", "count", "sum", "min", "max"]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One function, of a column unless it counts rows."""
+
+    function: Function
+    column: Column | None = None
+
+    def __str__(self) -> str:
+        return "COUNT(*)" if self.column is None else f"{self.function.upper()}({self.column})"
+
+    def result_type(self, schema: pa.Schema) -> pa.DataType:
+        """The type of its partial values, which is the type of Spark's result."""
+        if self.function in ("count_rows", "count"):
+            return pa.int64()
+        type_ = column_type(self.column, schema)
+        if self.function == "sum":
+            return pa.float64() if pa.types.is_floating(type_) else pa.int64()
+        return type_
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """Functions over groups of rows with equal keys; without keys, over all rows."""
+
+    keys: tuple[Column, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    def __str__(self) -> str:
+        functions = ", ".join(map(str, self.aggregates)) or "DISTINCT"
+        return f"{functions} BY {', '.join(map(str, self.keys))}" if self.keys else functions
+
+    @property
+    def columns(self) -> frozenset[Column]:
+        return frozenset(self.keys) | {found.column for found in self.aggregates if found.column is not None}
+
+    def output(self, schema: pa.Schema) -> pa.Schema:
+        """The columns of a partial row, named by their position."""
+        keys = [pa.field(f"key_{at}", column_type(key, schema)) for at, key in enumerate(self.keys)]
+        values = [pa.field(f"value_{at}", found.result_type(schema)) for at, found in enumerate(self.aggregates)]
+        return pa.schema(keys + values)
+
+
+def column_type(column: Column | None, schema: pa.Schema) -> pa.DataType:
+    field = None if column is None else field_at(schema, column.path)
+    assert field is not None, f"{column} is no column of the table"
+    return field.type

@@ -1,0 +1,109 @@
+"""What the optimizer may know of a scan before it runs: bytes, rows, and what the log says of columns.
+
+Estimates decide how a query is run, never its answer. Still, what is given is what the log says: a figure that
+would be a guess is left out.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.predicate import Bounds, Column
+from lakescan.scan.planning import live_rows, statistics_for
+from lakescan.scan.snapshot import Snapshot
+from lakescan.scan.statistics import has_bounds
+
+# What Spark takes a value of a type without a fixed size to have, and what a row costs besides its values.
+_TEXT_BYTES, _ROW_BYTES = 20, 8
+
+
+@dataclass(frozen=True)
+class ColumnEstimate:
+    """What is known of a column in the files that are read."""
+
+    minimum: Any
+    maximum: Any
+    nulls: int | None
+    distinct: int | None
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What a scan is expected to give."""
+
+    bytes: int
+    rows: int | None
+    columns: Mapping[str, ColumnEstimate]
+
+
+def scaled_bytes(files: pa.Table, output: pa.Schema, table: pa.Schema) -> int:
+    """The files' bytes, scaled to the share that the columns read have in a row."""
+    total = pc.sum(files["size"]).as_py() or 0
+    share = (_ROW_BYTES + sum(_width(field.type) for field in output)) / (
+        _ROW_BYTES + sum(_width(field.type) for field in table)
+    )
+    return int(total * min(1.0, share))
+
+
+def column_estimates(snapshot: Snapshot, files: pa.Table, output: pa.Schema) -> dict[str, ColumnEstimate]:
+    """What the log says of each top-level column that is read."""
+    names = [field.name for field in output if has_bounds(field.type)]
+    statistics = statistics_for(snapshot, files, [Column((name,)) for name in names])
+    rows = live_rows(snapshot, files)
+    found: dict[str, ColumnEstimate] = {}
+    for name in names:
+        bounds = statistics.bounds(Column((name,)))
+        if bounds is not None and files.num_rows:
+            found[name] = _estimate(bounds, rows, name in snapshot.partition_columns)
+    return found
+
+
+def _estimate(bounds: Bounds, rows: pa.Array, is_partition: bool) -> ColumnEstimate:
+    nulls = pc.multiply(bounds.null_count, rows) if is_partition else bounds.null_count
+    # A file without a value has no bounds, and needs none.
+    filled = pc.invert(pc.fill_null(pc.equal(bounds.null_count, bounds.row_count), False))
+    lows, highs = bounds.minimum.filter(filled), bounds.maximum.filter(filled)
+    known = len(lows) and not lows.null_count and not highs.null_count and not pa.types.is_boolean(lows.type)
+    return ColumnEstimate(
+        minimum=lows.take(pc.sort_indices(lows).slice(0, 1))[0].as_py() if known else None,
+        maximum=highs.take(pc.sort_indices(highs).slice(len(highs) - 1))[0].as_py() if known else None,
+        nulls=None if nulls.null_count else int(pc.sum(nulls).as_py() or 0),
+        distinct=int(pc.count_distinct(bounds.minimum).as_py()) if is_partition else None,
+    )
+
+
+def sums_stay_below(limit: int, snapshot: Snapshot, files: pa.Table, columns: Collection[Column]) -> bool:
+    """Whether no sum of any rows' values in these integer columns can reach the limit, by counts and bounds."""
+    rows = live_rows(snapshot, files)
+    if rows.null_count:
+        return False
+    statistics = statistics_for(snapshot, files, columns)
+    return all(_largest_sum(rows, statistics.bounds(column)) < limit for column in columns)
+
+
+def _largest_sum(rows: pa.Array, bounds: Bounds | None) -> float:
+    if bounds is None:
+        return float("inf")
+    widest = float(2 ** (bounds.minimum.type.bit_width - 1))
+    low, high = (
+        np.abs(pc.fill_null(bound.cast(pa.float64(), safe=False), widest).to_numpy(zero_copy_only=False))
+        for bound in (bounds.minimum, bounds.maximum)
+    )
+    return float((rows.to_numpy(zero_copy_only=False) * np.maximum(low, high)).sum())
+
+
+def _width(type_: pa.DataType) -> int:
+    if pa.types.is_struct(type_):
+        return sum(_width(field.type) for field in type_)
+    if pa.types.is_map(type_):
+        return _width(type_.key_type) + _width(type_.item_type)
+    if pa.types.is_list(type_):
+        return _width(type_.value_type)
+    try:
+        return max(1, int(type_.bit_width) // 8)
+    except ValueError:
+        return _TEXT_BYTES

@@ -1,0 +1,74 @@
+"""Files for a limit and an offset: the fewest whose rows surely fill the one, and those that lie beyond the other.
+
+A row counts only where it surely leaves the scan: the file says how many rows it has, deleted ones are taken
+off, and its statistics prove that every row passes the scan's predicate. A file without a count fills nothing.
+"""
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.predicate import TRUE, Predicate, columns_of, split_by_columns
+from lakescan.predicate.always import always_true
+from lakescan.scan.planning import PlannedFiles, live_rows, statistics_for
+from lakescan.scan.snapshot import Snapshot
+
+# The largest files are asked for their counts first; only where they do not fill the limit are all the others.
+_ASKED_FIRST = 1024
+
+
+def enough_for(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate, limit: int) -> PlannedFiles:
+    """The files with the most rows, until they fill the limit; all files where they cannot."""
+    began = time.perf_counter()
+    files = planned.files
+    if limit == 0:
+        return planned.then("limit", files.slice(0, 0), began)
+    largest = np.argsort(-files["size"].to_numpy(), kind="stable")
+    for asked in sorted({min(_ASKED_FIRST, len(largest)), len(largest)}):
+        chosen = _filling(sure_rows(snapshot, files.take(pa.array(largest[:asked])), predicate), limit)
+        if chosen is not None:
+            return planned.then("limit", files.take(pa.array(np.sort(largest[chosen]))), began)
+    return planned.then("limit", files, began)
+
+
+def after_offset(planned: PlannedFiles, snapshot: Snapshot, offset: int) -> PlannedFiles:
+    """The files without `offset` rows: whole files go, and of the one after them its first rows.
+
+    To be asked for only where `can_skip` says so.
+    """
+    began = time.perf_counter()
+    counts = live_rows(snapshot, planned.files)
+    ends = np.cumsum(counts.to_numpy(zero_copy_only=False))
+    gone = int(np.searchsorted(ends, offset, side="right"))
+    skipped = int(ends[gone - 1]) if gone else 0
+    left = planned.files.slice(gone)
+    return planned.then("offset", left, began, offset - skipped if left.num_rows else 0)
+
+
+def can_skip(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate) -> bool:
+    """Whether every row of the files leaves the scan, and every file says how many rows it has."""
+    _, by_data = split_by_columns(predicate, snapshot.partition_columns)
+    return by_data == TRUE and live_rows(snapshot, planned.files).null_count == 0
+
+
+def sure_rows(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> npt.NDArray[np.int64]:
+    """How many rows of each file surely pass the predicate. The files must pass its partition part."""
+    counts = pc.fill_null(live_rows(snapshot, files), 0)
+    _, by_data = split_by_columns(predicate, snapshot.partition_columns)
+    if by_data != TRUE:
+        sure = always_true(by_data, statistics_for(snapshot, files, columns_of(by_data)))
+        counts = pc.if_else(sure, counts, 0)
+    found: npt.NDArray[np.int64] = np.maximum(0, counts.to_numpy(zero_copy_only=False))
+    return found
+
+
+def _filling(rows: npt.NDArray[np.int64], limit: int) -> npt.NDArray[np.int64] | None:
+    """The fewest entries whose sum reaches the limit, None where all together do not."""
+    order = np.argsort(-rows, kind="stable")
+    reached = np.cumsum(rows[order])
+    if not len(reached) or reached[-1] < limit:
+        return None
+    return order[: int(np.searchsorted(reached, limit)) + 1]

@@ -1,0 +1,184 @@
+"""Aggregates that the log already knows: each file's partial row from its statistics, or the word that it must be read.
+
+A file's partial row is used only where it is exactly what reading the file would give: every row passes the
+predicate, the rows are counted, deleted ones are taken off, and each function's statistic is exact. A file whose
+least or greatest value is not exactly known need not be read either where it surely cannot be the group's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.columns import member
+from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
+from lakescan.predicate.always import always_true
+from lakescan.reader.aggregate import extremes, group_codes
+from lakescan.reader.aggregation import Aggregate, Aggregation
+from lakescan.scan.planning import deleted_rows, statistics_for
+from lakescan.scan.snapshot import Snapshot
+from lakescan.scan.statistics import FileStatistics, has_bounds, wide_bounds
+from lakescan.schema import field_at
+
+
+@dataclass(frozen=True)
+class FromMetadata:
+    """What the log knows of an aggregation: partial rows, one a file, and the files that it does not know enough of."""
+
+    rows: pa.Table
+    unknown: pa.Table
+
+
+def from_metadata(snapshot: Snapshot, files: pa.Table, predicate: Predicate, how: Aggregation) -> FromMetadata:
+    """The files must be those that may hold a row for which the predicate is true."""
+    output = how.output(snapshot.schema)
+    partitions = snapshot.partition_columns
+    by_partition = all(key.path[0] in partitions for key in how.keys)
+    if not by_partition or not files.num_rows or any(found.function == "sum" for found in how.aggregates):
+        return FromMetadata(output.empty_table(), files)
+    known = _Known(snapshot, files, predicate, how)
+    partials = [known.partial(found) for found in how.aggregates]
+    exact = reduce(pc.and_, [partial.known for partial in partials], known.passing)
+    # A file without a live row has no part in any group.
+    chosen = pc.and_(exact, pc.greater(pc.fill_null(known.live, 0), 0))
+    columns = [*known.keys, *[partial.values for partial in partials]]
+    rows = pa.Table.from_arrays(columns, schema=output) if columns else output.empty_table()
+    return FromMetadata(rows.filter(chosen), files.filter(pc.invert(exact)))
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """One function's value in each file, and where it is known."""
+
+    values: pa.Array
+    known: pa.Array
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of each file."""
+
+    snapshot: Snapshot
+    files: pa.Table
+    predicate: Predicate
+    how: Aggregation
+
+    def partial(self, found: Aggregate) -> _Partial:
+        if found.column is None:
+            return _Partial(self.live, self.live.is_valid())
+        if found.function == "count":
+            return self._count(found.column)
+        return self._extreme(found.column, found.function)
+
+    @cached_property
+    def keys(self) -> list[pa.Array]:
+        return [self._partition(key) for key in self.how.keys]
+
+    @cached_property
+    def live(self) -> pa.Array:
+        return pc.subtract(self._statistics.row_count, deleted_rows(self.files))
+
+    @cached_property
+    def passing(self) -> pa.Array:
+        """Where the rows are counted and every one of them passes the predicate."""
+        counted = self.live.is_valid()
+        _, by_data = split_by_columns(self.predicate, self.snapshot.partition_columns)
+        if by_data == TRUE:
+            return counted
+        statistics = statistics_for(self.snapshot, self.files, columns_of(by_data))
+        return pc.and_(counted, always_true(by_data, statistics))
+
+    def _count(self, column: Column) -> _Partial:
+        if self._is_partition(column):
+            filled = self._partition(column).is_valid()
+            return _Partial(pc.if_else(filled, self.live, 0), self.live.is_valid())
+        bounds = self._bounds(column)
+        if bounds is None:
+            return _Partial(self.live, _no(self.files))
+        none, every = self._has_no_null(bounds), self._is_all_null(bounds)
+        counted = pc.and_(bounds.null_count.is_valid(), pc.invert(self._wide))
+        values = pc.if_else(every, 0, pc.if_else(none, self.live, pc.subtract(self.live, bounds.null_count)))
+        return _Partial(values, reduce(pc.or_, [none, every, counted]))
+
+    def _extreme(self, column: Column, function: str) -> _Partial:
+        if self._is_partition(column):
+            return _Partial(self._partition(column), self.live.is_valid())
+        bounds = self._bounds(column)
+        if bounds is None:
+            return _Partial(pa.nulls(self.files.num_rows, self._type(column)), _no(self.files))
+        exact = member(self._exact, "minValues" if function == "min" else "maxValues", *column.path)
+        usable = pc.and_(self.passing, pc.and_(exact.is_valid(), pc.invert(self._wide)))
+        if function == "max" and pa.types.is_floating(exact.type):
+            usable = pc.and_(usable, pc.or_(_has_no_nan(bounds), pc.fill_null(pc.is_nan(exact), False)))
+        values = pc.if_else(usable, exact, pa.scalar(None, exact.type))
+        beaten = self._beaten(bounds, values, function)
+        return _Partial(values, reduce(pc.or_, [usable, self._is_all_null(bounds), beaten]))
+
+    def _beaten(self, bounds: Bounds, exact: pa.Array, function: str) -> pa.Array:
+        """Where no value of the file can be its group's least (or greatest), because another file's is surely beyond.
+
+        Equal to an exact value of another file is enough; a mere limit must be passed.
+        """
+        least = function == "min"
+        near, far = (bounds.minimum, bounds.maximum) if least else (bounds.maximum, bounds.minimum)
+        # Every live value is at `far` or nearer, so the file's extreme is.
+        surely = pc.and_(self.passing, pc.and_(self._has_no_null(bounds), pc.greater(self.live, 0)))
+        if pa.types.is_floating(near.type):
+            # NaN is greater than any bound.
+            surely = pc.and_(surely, _has_no_nan(bounds))
+            near = near if least else pc.if_else(_has_no_nan(bounds), near, pa.scalar(None, near.type))
+        reached = pc.if_else(surely, far, pa.scalar(None, far.type))
+        codes, firsts = group_codes([pa.chunked_array([key]) for key in self.keys], self.files.num_rows)
+        best = extremes(exact, codes, len(firsts), function).take(pa.array(codes))
+        limit = extremes(reached, codes, len(firsts), function).take(pa.array(codes))
+        behind = (pc.greater_equal if least else pc.less_equal)(near, best)
+        beyond = (pc.greater if least else pc.less)(near, limit)
+        return pc.or_(pc.fill_null(behind, False), pc.fill_null(beyond, False))
+
+    def _has_no_null(self, bounds: Bounds) -> pa.Array:
+        return pc.fill_null(pc.equal(bounds.null_count, 0), False)
+
+    def _is_all_null(self, bounds: Bounds) -> pa.Array:
+        return pc.fill_null(pc.equal(bounds.null_count, bounds.row_count), False)
+
+    def _bounds(self, column: Column) -> Bounds | None:
+        return self._statistics.bounds(column) if has_bounds(self._type(column)) else None
+
+    def _is_partition(self, column: Column) -> bool:
+        return column.path[0] in self.snapshot.partition_columns
+
+    def _partition(self, column: Column) -> pa.Array:
+        return member(self.files["partition"].combine_chunks(), *column.path)
+
+    def _type(self, column: Column) -> pa.DataType:
+        field = field_at(self.snapshot.schema, column.path)
+        assert field is not None, f"{column} is no column of the table"
+        return field.type
+
+    @cached_property
+    def _wide(self) -> pa.Array:
+        return wide_bounds(self._statistics.statistics, deleted_rows(self.files))
+
+    @cached_property
+    def _statistics(self) -> FileStatistics:
+        return statistics_for(self.snapshot, self.files, self._data_columns())
+
+    @cached_property
+    def _exact(self) -> pa.StructArray:
+        return self.snapshot.exact_statistics(self.files, list(self._data_columns()))
+
+    def _data_columns(self) -> Iterable[Column]:
+        columns = [found.column for found in self.how.aggregates if found.column is not None]
+        return [column for column in columns if not self._is_partition(column) and has_bounds(self._type(column))]
+
+
+def _has_no_nan(bounds: Bounds) -> pa.Array:
+    unknown = pa.array(np.zeros(len(bounds.maximum), np.bool_))
+    return unknown if bounds.nan_free is None else pc.fill_null(bounds.nan_free, False)
+
+
+def _no(files: pa.Table) -> pa.Array:
+    return pa.array(np.zeros(files.num_rows, np.bool_))

@@ -1,0 +1,29 @@
+"""Columns of Spark's schema (as JSON) whose values compare by their bits and bytes, as Arrow compares them.
+
+A string with a collation does not: what is equal and what comes first is the collation's business. Nor does a
+CHAR column, whose values Spark pads when it reads them.
+"""
+
+from typing import Any
+
+_COLLATIONS = "__COLLATIONS"
+_PADDED = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def plain_field(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
+    """The field at a path of names, None where there is none or where its values compare in a way of their own."""
+    fields: list[dict[str, Any]] = schema["fields"]
+    found: dict[str, Any] | None = None
+    for name in path:
+        found = next((field for field in fields if field["name"] == name), None)
+        if found is None or not _compares_plainly(found):
+            return None
+        inside = found["type"]
+        fields = inside["fields"] if isinstance(inside, dict) and inside["type"] == "struct" else []
+    return found
+
+
+def _compares_plainly(field: dict[str, Any]) -> bool:
+    metadata = field.get("metadata") or {}
+    kind = str(metadata.get(_PADDED, field["type"])).lower()
+    return _COLLATIONS not in metadata and "collate" not in kind and not kind.startswith("char")

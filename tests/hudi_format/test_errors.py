@@ -1,0 +1,131 @@
+"""Damaged, incomplete and unsupported tables: each a named error that says which file, never a partial answer."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lakescan
+from lakescan.errors import CorruptDataFile, MissingDataFile, TableNotFound, UnsupportedFeature, VersionNotFound
+
+from .tables import COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_UPDATED
+
+Copy = Callable[[str], Path]
+
+
+def log_files(table: Path) -> list[Path]:
+    found = [path for path in table.rglob(".*.log.*") if not path.name.endswith(".crc")]
+    return sorted(path for path in found if ".hoodie" not in path.parts)
+
+
+def read(table: Path) -> int:
+    rows: int = lakescan.open(table).snapshot().scan().build().to_arrow().num_rows
+    return rows
+
+
+def set_property(table: Path, name: str, value: str) -> None:
+    file = table / ".hoodie" / "hoodie.properties"
+    lines = [line for line in file.read_text().splitlines() if not line.startswith(f"{name}=")]
+    file.write_text("\n".join([*lines, f"{name}={value}"]) + "\n")
+
+
+@pytest.mark.parametrize("name", [TRIPS_UPDATED, TRIPS_DELETED, MOR_PARTITIONED])
+@pytest.mark.parametrize("lost", [1, 8, 40, 200])
+def test_a_log_block_that_is_cut_off_is_an_error_and_not_a_block_less(name: str, lost: int, copy: Copy) -> None:
+    table = copy(name)
+    log = log_files(table)[-1]
+    log.write_bytes(log.read_bytes()[:-lost])
+    with pytest.raises(CorruptDataFile, match=r"\.log\."):
+        read(table)
+
+
+@pytest.mark.parametrize("at", [0, 3, 8, 13])
+def test_a_log_block_with_a_damaged_frame_is_an_error(at: int, copy: Copy) -> None:
+    table = copy(TRIPS_DELETED)
+    log = log_files(table)[-1]
+    content = bytearray(log.read_bytes())
+    content[at] ^= 0xFF
+    log.write_bytes(bytes(content))
+    with pytest.raises(CorruptDataFile, match=r"\.log\."):
+        read(table)
+
+
+def test_a_log_block_whose_content_cannot_be_decoded_is_an_error(copy: Copy) -> None:
+    table = copy(TRIPS_UPDATED)
+    log = log_files(table)[-1]
+    content = bytearray(log.read_bytes())
+    # Behind the frame come the block's version, type and headers, whose lengths are then nonsense.
+    content[14:60] = b"\xff" * 46
+    log.write_bytes(bytes(content))
+    with pytest.raises((CorruptDataFile, UnsupportedFeature), match=str(table)):
+        read(table)
+
+
+def test_a_missing_log_file_is_an_error(copy: Copy) -> None:
+    table = copy(MOR_PARTITIONED)
+    log = log_files(table)[-1]
+    log.unlink()
+    with pytest.raises(MissingDataFile, match=r"\.log\."):
+        read(table)
+
+
+@pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_TXNS, "sample_table__cow__v9_txns_nonpart_nometa"])
+def test_a_missing_base_file_is_an_error_even_where_an_older_one_is_there(name: str, copy: Copy) -> None:
+    table = copy(name)
+    snapshot = lakescan.open(table).snapshot()
+    newest = max(snapshot.files().to_pylist(), key=lambda file: file["instant"])["path"]
+    (table / newest).unlink()
+    with pytest.raises(MissingDataFile, match=r"\.parquet"):
+        read(table)
+
+
+def test_a_base_file_that_is_no_parquet_file_is_an_error(copy: Copy) -> None:
+    table = copy(COW)
+    path = table / lakescan.open(table).snapshot().files()["path"][0].as_py()
+    path.write_bytes(b"PAR1" + b"\0" * 100)
+    with pytest.raises(CorruptDataFile, match=r"\.parquet"):
+        read(table)
+
+
+@pytest.mark.parametrize(("name", "folder"), [(COW, ".hoodie"), (MOR_TXNS, ".hoodie/timeline")])
+def test_an_action_that_hudi_does_not_have_is_refused_by_name(name: str, folder: str, copy: Copy) -> None:
+    table = copy(name)
+    (table / folder / "20990101000000000_20990101000000001.frobnicate").write_text("{}")
+    with pytest.raises(UnsupportedFeature, match="'frobnicate'"):
+        read(table)
+
+
+@pytest.mark.parametrize("version", ["5", "7", "10"])
+def test_an_unsupported_table_version_is_refused_by_name(version: str, copy: Copy) -> None:
+    table = copy(COW)
+    set_property(table, "hoodie.table.version", version)
+    with pytest.raises(UnsupportedFeature, match=f"table version {version}"):
+        read(table)
+
+
+def test_lance_base_files_are_refused_by_name(copy: Copy) -> None:
+    table = copy(COW)
+    set_property(table, "hoodie.table.base.file.format", "LANCE")
+    for path in table.glob("*.parquet"):
+        path.rename(path.with_suffix(".lance"))
+    for commit in (table / ".hoodie").glob("*.commit"):
+        commit.write_text(commit.read_text().replace(".parquet", ".lance"))
+    with pytest.raises(UnsupportedFeature, match="lance"):
+        read(table)
+
+
+def test_a_folder_without_hoodie_properties_is_no_table(copy: Copy) -> None:
+    table = copy(COW)
+    shutil.rmtree(table / ".hoodie")
+    with pytest.raises(TableNotFound):
+        lakescan.open(table)
+
+
+def test_an_instant_that_the_timeline_does_not_have_is_told_with_the_range(copy: Copy) -> None:
+    table = lakescan.open(copy(COW))
+    first, last = table.snapshot().timeline.instants
+    with pytest.raises(VersionNotFound, match=f"{first} to {last}"):
+        table.snapshot(version="20200101000000000")
+    with pytest.raises(VersionNotFound, match="before its first commit"):
+        table.snapshot(timestamp="2001-01-01")

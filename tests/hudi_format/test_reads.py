@@ -1,0 +1,152 @@
+"""Time travel, read-optimized and incremental reads, and the units that they rest on."""
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import hudi
+import pyarrow as pa
+import pytest
+
+import lakescan
+from lakescan.errors import InvalidVersion, UnsupportedFeature, UnsupportedType
+from lakescan.hudi.avro_schema import spark_schema
+from lakescan.hudi.evolution import FileNames
+from lakescan.hudi.partition_paths import PartitionPaths
+
+from .tables import COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
+
+Unpack = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_INDEXED, TRIPS_UPDATED, TRIPS_DELETED])
+def test_every_instant_reads_as_hudi_rs_reads_it(name: str, unpack: Unpack) -> None:
+    table = lakescan.open(unpack(name))
+    for instant in table.snapshot().timeline.instants:
+        batches = hudi.HudiTable(str(unpack(name))).read(hudi.HudiReadOptions().with_as_of_timestamp(instant))
+        found = table.snapshot(version=instant).scan().build().to_arrow()
+        assert rows_of(found) == rows_of(pa.Table.from_batches(batches)), instant
+
+
+def test_a_time_means_the_newest_instant_that_is_not_after_it(unpack: Unpack) -> None:
+    table = lakescan.open(unpack(COW))
+    first, last = table.snapshot().timeline.instants
+    assert table.snapshot(timestamp="2024-04-18T17:35:51.500+00:00").version == first
+    assert table.snapshot(timestamp="2024-04-19").version == last
+    with pytest.raises(InvalidVersion, match="14 or 17 digits"):
+        table.snapshot(version="yesterday")
+
+
+def test_a_snapshot_is_kept_while_the_timeline_stays_the_same(unpack: Unpack) -> None:
+    table = lakescan.open(unpack(COW))
+    assert table.snapshot() is table.snapshot()
+
+
+def test_a_read_optimized_read_is_the_base_files_alone(unpack: Unpack) -> None:
+    table = lakescan.open(unpack(TRIPS_DELETED)).read_optimized()
+    snapshot = table.snapshot()
+    assert snapshot.scan().build().to_arrow().num_rows == 8
+    assert snapshot.files()["log_files"].null_count == snapshot.num_files
+    assert snapshot.scan().build().token != lakescan.open(unpack(TRIPS_DELETED)).snapshot().scan().build().token
+
+
+@pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_INDEXED, TRIPS_UPDATED, TRIPS_DELETED])
+def test_changes_are_the_rows_of_the_last_state_that_the_commits_wrote(name: str, unpack: Unpack) -> None:
+    table = lakescan.open(unpack(name))
+    instants = table.snapshot().timeline.instants
+    for at, start in enumerate(instants):
+        for end in instants[at:]:
+            state = table.snapshot(version=end).scan().build().to_arrow().to_pylist()
+            wanted = [row for row in state if start <= row["_hoodie_commit_time"] <= end]
+            found = table.changes(start, end).scan().select("_hoodie_record_key").build().to_arrow()
+            keys = sorted(found["_hoodie_record_key"].to_pylist())
+            assert keys == sorted(row["_hoodie_record_key"] for row in wanted), (start, end)
+
+
+def test_changes_need_the_meta_fields(unpack: Unpack) -> None:
+    table = lakescan.open(unpack("sample_table__cow__v8_simplekeygen_hivestyle_no_metafields"))
+    with pytest.raises(UnsupportedFeature, match="meta fields"):
+        table.changes("2020-01-01")
+
+
+def test_changes_of_an_empty_range_are_an_error(unpack: Unpack) -> None:
+    table = lakescan.open(unpack(COW))
+    first, last = table.snapshot().timeline.instants
+    with pytest.raises(InvalidVersion, match="no commit"):
+        table.changes(last, first)
+
+
+# Partition paths
+
+
+def paths(kind: pa.DataType, hive_style: bool = False, encoded: bool = False) -> PartitionPaths:
+    return PartitionPaths((pa.field("p", kind),), hive_style, encoded)
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "value"),
+    [
+        (pa.string(), "east side", "east side"),
+        (pa.int32(), "-7", -7),
+        (pa.bool_(), "true", True),
+        (pa.date32(), "2024-02-29", date(2024, 2, 29)),
+    ],
+)
+def test_a_folder_tells_the_value_that_it_was_named_after(kind: pa.DataType, folder: str, value: object) -> None:
+    assert paths(kind).values(folder) == {"p": value}
+    assert paths(kind, hive_style=True).values(f"p={folder}") == {"p": value}
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder"),
+    [
+        (pa.string(), "default"),
+        (pa.string(), "__HIVE_DEFAULT_PARTITION__"),
+        (pa.string(), ""),
+        (pa.string(), "a/b"),
+        (pa.int32(), "007"),
+        (pa.int32(), "99999999999"),
+        (pa.int32(), "x"),
+        (pa.bool_(), "TRUE"),
+        (pa.date32(), "2024/02/29"),
+        (pa.date32(), "19782"),
+    ],
+)
+def test_a_folder_that_may_stand_for_another_value_tells_nothing(kind: pa.DataType, folder: str) -> None:
+    assert paths(kind).values(folder) is None
+
+
+def test_an_encoded_folder_is_decoded_and_a_foreign_one_tells_nothing() -> None:
+    assert paths(pa.string(), hive_style=True, encoded=True).values("p=a%2Fb") == {"p": "a/b"}
+    assert paths(pa.string(), hive_style=True).values("q=a") is None
+
+
+# Schemas
+
+
+def test_avro_types_become_the_types_that_spark_shows() -> None:
+    avro = """{"type": "record", "name": "r", "fields": [
+        {"name": "a", "type": ["null", "int"]},
+        {"name": "b", "type": {"type": "fixed", "name": "f", "size": 5, "logicalType": "decimal",
+                               "precision": 10, "scale": 2}},
+        {"name": "c", "type": ["null", "f"]},
+        {"name": "d", "type": {"type": "long", "logicalType": "local-timestamp-micros"}},
+        {"name": "e", "type": {"type": "enum", "name": "g", "symbols": ["x"]}},
+        {"name": "h", "type": ["int", "long", "null"]}]}"""
+    found = {field["name"]: field["type"] for field in spark_schema(avro, False, "file")["fields"]}
+    wanted = ["integer", "decimal(10,2)", "decimal(10,2)", "timestamp_ntz", "string", "long"]
+    assert list(found.values()) == wanted
+
+
+def test_a_union_of_types_that_are_no_one_type_is_refused_by_name() -> None:
+    avro = '{"type": "record", "name": "r", "fields": [{"name": "a", "type": ["int", "string"]}]}'
+    with pytest.raises(UnsupportedType, match="union"):
+        spark_schema(avro, False, "file")
+
+
+def test_a_renamed_field_is_looked_for_under_the_name_that_its_file_has() -> None:
+    names = FileNames(0, {"new": "old", "s.b": "a", "added": "\0"})
+    schema = pa.schema([("new", pa.int32()), ("s", pa.struct([("b", pa.int32())])), ("added", pa.string())])
+    found = names.rename(schema)
+    assert found.names == ["old", "s", "\0"]
+    assert found.field("s").type.field(0).name == "a"

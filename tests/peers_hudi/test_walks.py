@@ -1,0 +1,77 @@
+"""Tables that Hudi on Spark wrote, read by Hudi and by Lakescan at every instant, and the same.
+
+`make peers` runs this. The tables are kept in `.walks` beside this file, so a run that was broken off goes on where it
+stopped; LAKESCAN_WALKS says how many there are. A step that Hudi itself refuses is no step; a table that Lakescan
+refuses by name is counted, and may be so only for what docs/hudi.md says is not read.
+"""
+
+import json
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from walk import Walk, hudi_session
+
+import lakescan
+from lakescan.errors import UnsupportedFeature
+
+WALKS = int(os.environ.get("LAKESCAN_WALKS", "48"))
+FOLDER = Path(os.environ.get("LAKESCAN_WALKS_FOLDER", Path(__file__).parent / ".walks"))
+_REFUSED = ("from before a column was renamed", "merged with a base file of another schema", "merged in a schema")
+_SEEN: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="module")
+def hudi_on_spark() -> Iterator[SparkSession]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = hudi_session(FOLDER / "warehouse")
+    yield session
+    session.stop()
+    print(f"\nwalked: {dict(_SEEN)}")
+
+
+def comparable(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, dict):
+        return {key: comparable(found) for key, found in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [comparable(found) for found in value]
+    return f"{type(value).__name__} {value!r}"
+
+
+def rows_of(table: pa.Table) -> list[str]:
+    return sorted(str(sorted(comparable(row).items())) for row in table.to_pylist())
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(WALKS))
+def test_every_instant_of_a_random_walk_reads_as_hudi_reads_it(seed: int, hudi_on_spark: SparkSession) -> None:
+    folder = FOLDER / f"seed-{seed:03d}"
+    if not (folder / "walk.json").exists():
+        Walk(hudi_on_spark, folder, seed).run()
+    steps = json.loads((folder / "walk.json").read_text())["steps"]
+    # After a rollback, or a step that changed nothing, an instant is the newest once more: the last word counts.
+    instants = {step["instant"]: number for number, step in enumerate(steps) if "instant" in step}
+    assert instants, steps
+    for instant, number in instants.items():
+        expected = pq.read_table(folder / f"expected-{number}")
+        context = f"seed {seed}, step {number} ({steps[number]['name']}), instant {instant}"
+        try:
+            found = lakescan.open(folder / "table").snapshot(version=instant).scan().build().to_arrow()
+        except UnsupportedFeature as refusal:
+            if not any(text in str(refusal) for text in _REFUSED):
+                raise
+            _SEEN["refused by name"] += 1
+            continue
+        assert found.schema.names == expected.schema.names, context
+        assert rows_of(found) == rows_of(expected), context
+        _SEEN[steps[number]["name"]] += 1

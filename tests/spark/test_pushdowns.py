@@ -1,0 +1,244 @@
+"""Limits, orders and aggregates through SQL: the same rows as without pushdown, and only the files that are needed."""
+
+import math
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
+
+import lakescan
+from lakescan.errors import UnknownSetting
+from lakescan.scan.settings import setting_names
+from lakescan.spark.bridge import Bridge
+from tests.tables import DeltaBuilder
+
+pytestmark = pytest.mark.spark
+
+OFF = {name: False for name in setting_names() if ".pushdown." in name}
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> DeltaBuilder:
+    """Six files of ten rows: ids in tens, two days, floats with NaN and both zeros, two rows of the third deleted."""
+    schema = pa.schema(
+        [
+            ("id", pa.int64()),
+            ("small", pa.int32()),
+            ("name", pa.string()),
+            ("score", pa.float64()),
+            ("price", pa.decimal128(10, 2)),
+            ("big", pa.int64()),
+            ("day", pa.string()),
+        ]
+    )
+    built = DeltaBuilder(tmp_path_factory.mktemp("t"), schema, partition_by=["day"], features=["deletionVectors"])
+    for number in range(6):
+        ids = list(range(number * 10, number * 10 + 10))
+        scores = [None if i % 7 == 3 else math.sin(i) * 1e3 for i in ids]
+        scores[0:3] = [0.0, -0.0, NAN if number == 4 else 0.1]
+        rows = pa.table(
+            {
+                "id": ids,
+                "small": pa.array([None if i % 5 == 0 else i * 1000 for i in ids], pa.int32()),
+                "name": [f"name-{i:02d}" + "x" * (40 * (i % 2)) for i in ids],
+                "score": scores,
+                "price": pa.array([Decimal(i) / 4 for i in ids], pa.decimal128(10, 2)),
+                "big": [2**62 + i for i in ids],
+            }
+        )
+        added = built.append(rows, partition={"day": f"2024-01-0{number % 2 + 1}"})
+        if number == 2:
+            built.delete(added, [0, 1])
+    return built
+
+
+QUERIES = [
+    "SELECT count(*), min(id), max(id), count(small), min(price), max(price) FROM TABLE",
+    "SELECT day, count(*), max(id), min(score), max(score) FROM TABLE GROUP BY day",
+    "SELECT DISTINCT day FROM TABLE WHERE day > '2024-01-01'",
+    "SELECT count(*), min(id), max(day) FROM TABLE WHERE day = 'never'",
+    "SELECT day, count(*) FROM TABLE WHERE day = 'never' GROUP BY day",
+    "SELECT sum(id), sum(small), sum(score), avg(id), avg(small), avg(score), count(score) FROM TABLE",
+    "SELECT day, sum(small), avg(score), min(name), max(name) FROM TABLE GROUP BY day",
+    "SELECT small % 3, count(*) FROM TABLE GROUP BY small % 3",
+    "SELECT name, day, sum(score), count(*) FROM TABLE GROUP BY name, day",
+    "SELECT sum(price), avg(price), avg(big) FROM TABLE",
+    "SELECT count(*), sum(id) FROM TABLE WHERE id BETWEEN 5 AND 44",
+    "SELECT count(DISTINCT day), max(id) - min(id) FROM TABLE HAVING count(*) > 1",
+    "SELECT score, count(*) FROM TABLE GROUP BY score",
+    "SELECT id FROM TABLE ORDER BY id DESC LIMIT 13",
+    "SELECT id, score FROM TABLE ORDER BY score, id LIMIT 17",
+    "SELECT id, score FROM TABLE ORDER BY score DESC NULLS FIRST, id LIMIT 17",
+    "SELECT id FROM TABLE ORDER BY day DESC, name LIMIT 5 OFFSET 3",
+    "SELECT id FROM TABLE WHERE id > 15 ORDER BY small DESC, id LIMIT 4",
+    "SELECT count(*) FROM (SELECT * FROM TABLE LIMIT 25)",
+    "SELECT count(*) FROM (SELECT * FROM TABLE OFFSET 25)",
+]
+
+
+def asked(spark: SparkSession, table: DeltaBuilder, sql: str, options: dict[str, Any] | None = None) -> DataFrame:
+    lakescan.read(spark, table.path, options=options).createOrReplaceTempView("asked")
+    return spark.sql(sql.replace("TABLE", "asked"))
+
+
+def bits(frame: DataFrame) -> list[str]:
+    """Rows as text that tells apart every two values that are not the same bits."""
+    rows = [[struct.pack(">d", v).hex() if isinstance(v, float) else repr(v) for v in row] for row in frame.collect()]
+    return sorted(map(repr, rows))
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_pushdown_changes_no_bit_of_the_answer(spark: SparkSession, table: DeltaBuilder, sql: str) -> None:
+    assert bits(asked(spark, table, sql)) == bits(asked(spark, table, sql, OFF))
+
+
+@pytest.mark.parametrize(
+    ("sql", "files", "metadata_only"),
+    [
+        ("SELECT count(*), min(id), max(id), max(price) FROM TABLE", 0, True),
+        ("SELECT day, max(id), count(*) FROM TABLE WHERE day >= '2024-01-02' GROUP BY day", 0, True),
+        ("SELECT DISTINCT day FROM TABLE", 0, True),
+        ("SELECT max(name) FROM TABLE", 1, False),
+        ("SELECT id FROM TABLE LIMIT 15", 2, False),
+        ("SELECT id FROM TABLE LIMIT 3 OFFSET 15", 2, False),
+        ("SELECT id FROM TABLE ORDER BY id DESC LIMIT 3", 1, False),
+        ("SELECT id FROM TABLE OFFSET 45", 2, False),
+    ],
+)
+def test_only_the_files_that_are_needed_are_read(
+    spark: SparkSession, table: DeltaBuilder, sql: str, files: int, metadata_only: bool
+) -> None:
+    (scan,) = lakescan.report(asked(spark, table, sql)).scans
+    assert (scan.files_total, scan.files_planned, scan.metadata_only) == (6, files, metadata_only)
+    (scan,) = lakescan.report(asked(spark, table, sql, OFF)).scans
+    assert (scan.files_planned, scan.metadata_only) == (6 if "WHERE" not in sql else 3, False)
+
+
+def test_what_the_log_answers_opens_no_data_file(spark: SparkSession, tmp_path: Path) -> None:
+    built = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64()), ("day", pa.date32())]), partition_by=["day"])
+    for number in range(3):
+        built.append(pa.table({"id": [number, number + 5]}), partition={"day": f"2024-01-0{number + 1}"})
+    for file in tmp_path.glob("*.parquet"):
+        file.unlink()
+    frame = asked(spark, built, "SELECT day, count(*) AS n, max(id) AS most FROM TABLE GROUP BY day")
+    assert sorted((str(row.day), row.n, row.most) for row in frame.collect()) == [
+        ("2024-01-01", 2, 5),
+        ("2024-01-02", 2, 6),
+        ("2024-01-03", 2, 7),
+    ]
+
+
+def test_rows_that_the_driver_has_need_no_job(spark: SparkSession) -> None:
+    spark.sparkContext.setJobGroup("rows of metadata", "")
+    rows = Bridge(spark).internal_rows(pa.table({"key_0": [1, None]}), StructType([StructField("a", LongType())]))
+    assert len(rows) == 2
+    assert list(spark.sparkContext.statusTracker().getJobIdsForGroup("rows of metadata")) == []
+
+
+def test_a_sum_of_longs_that_overflows_is_sparks_own_error(spark: SparkSession, table: DeltaBuilder) -> None:
+    with pytest.raises(PySparkException, match="ARITHMETIC_OVERFLOW"):
+        asked(spark, table, "SELECT sum(big) FROM TABLE").collect()
+    frame = asked(spark, table, "SELECT try_sum(big) AS total FROM TABLE")
+    assert frame.collect()[0].total is None
+
+
+def test_explain_says_what_was_pushed(spark: SparkSession, table: DeltaBuilder) -> None:
+    def plan(sql: str) -> str:
+        return str(asked(spark, table, sql)._jdf.queryExecution().toString())
+
+    assert "aggregates=[SUM(`score`), COUNT(`score`) BY `day`]" in plan(
+        "SELECT day, avg(score) FROM TABLE GROUP BY day"
+    )
+    assert "top=[first 3 by `id` DESC NULLS LAST]" in plan("SELECT id FROM TABLE ORDER BY id DESC LIMIT 3")
+    assert "limit=[7]" in plan("SELECT id FROM TABLE LIMIT 4 OFFSET 3")
+    assert "LocalTableScan" in plan("SELECT max(id) FROM TABLE")
+
+
+@pytest.mark.parametrize("prefix", ["", "spark."])
+def test_a_conf_switches_a_pushdown_off(spark: SparkSession, table: DeltaBuilder, prefix: str) -> None:
+    name = f"{prefix}lakescan.pushdown.aggregates"
+    spark.conf.set(name, "false")
+    try:
+        (scan,) = lakescan.report(asked(spark, table, "SELECT count(*) FROM TABLE")).scans
+    finally:
+        spark.conf.unset(name)
+    assert (scan.files_planned, scan.metadata_only) == (6, False)
+
+
+def test_a_sql_option_switches_a_pushdown_off(spark: SparkSession, table: DeltaBuilder) -> None:
+    lakescan.attach(spark, "switched", table.path)
+    frame = spark.sql("SELECT id FROM lake.switched WITH ('lakescan.pushdown.limit' = 'false') LIMIT 3")
+    assert lakescan.report(frame).scans[0].files_planned == 6
+
+
+def test_a_mistyped_switch_is_refused_with_the_known_ones(spark: SparkSession, table: DeltaBuilder) -> None:
+    with pytest.raises(UnknownSetting, match="top_n"):
+        lakescan.read(spark, table.path, options={"lakescan.pushdown.topn": False})
+    spark.conf.set("lakescan.pushdown.topn", "false")
+    try:
+        with pytest.raises(PySparkException, match=r"LAKESCAN_UNKNOWN_SETTING.*lakescan\.pushdown\.top_n"):
+            asked(spark, table, "SELECT id FROM TABLE").collect()
+    finally:
+        spark.conf.unset("lakescan.pushdown.topn")
+
+
+def test_a_small_table_is_broadcast(spark: SparkSession, table: DeltaBuilder) -> None:
+    frame = asked(spark, table, "SELECT count(*) FROM TABLE a JOIN TABLE b ON a.id = b.small")
+    assert "BroadcastHashJoin" in frame._jdf.queryExecution().executedPlan().toString()
+
+
+def test_the_optimizer_knows_rows_columns_and_the_bytes_of_the_columns_read(
+    spark: SparkSession, table: DeltaBuilder
+) -> None:
+    def statistics(sql: str) -> Any:
+        return asked(spark, table, sql)._jdf.queryExecution().optimizedPlan().stats()
+
+    spark.conf.set("spark.sql.cbo.enabled", "true")
+    try:
+        assert statistics("SELECT * FROM TABLE").rowCount().get() == 58
+        columns = statistics("SELECT id, day, price FROM TABLE").attributeStats().toString()
+        below = statistics("SELECT id FROM TABLE WHERE id < 30 AND name > 'a'").rowCount().get()
+    finally:
+        spark.conf.unset("spark.sql.cbo.enabled")
+    assert "Some(0),Some(59)" in columns
+    assert "Some(2)" in columns
+    assert 0 < below <= 29
+    all_bytes, one = (int(str(statistics(f"SELECT {c} FROM TABLE").sizeInBytes())) for c in ("*", "small"))
+    assert one < all_bytes / 3
+
+
+def test_spark_shows_the_main_figures_as_metrics(spark: SparkSession, table: DeltaBuilder) -> None:
+    frame = asked(spark, table, "SELECT id, name FROM TABLE LIMIT 12")
+    frame.collect()
+    plan = frame._jdf.queryExecution().executedPlan()
+    (scan,) = [leaf for leaf in _items(plan.collectLeaves()) if leaf.getClass().getSimpleName() == "BatchScanExec"]
+    values = {name: scan.metrics().apply(name).value() for name in ("lakescanFilesTotal", "lakescanFilesRead")}
+    assert values == {"lakescanFilesTotal": 6, "lakescanFilesRead": 2}
+
+
+def test_a_limit_makes_no_noise_in_the_workers(table: DeltaBuilder) -> None:
+    script = (
+        "import sys, lakescan\n"
+        "spark = lakescan.session(master='local[2]')\n"
+        "for _ in range(3): assert lakescan.read(spark, sys.argv[1]).limit(12).count() == 12\n"
+        "assert len(lakescan.read(spark, sys.argv[1]).limit(12).collect()) == 12\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, table.path], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert "BrokenPipe" not in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def _items(sequence: Any) -> list[Any]:
+    at: Callable[[int], Any] = sequence.apply
+    return [at(index) for index in range(sequence.size())]
