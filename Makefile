@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench peers versions docs example clean
+.PHONY: help setup demo test lint fmt bench fuzz peers versions docs example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 
 bench: $(VENV)/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some
 	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
+
+fuzz: $(VENV)/.installed ## run the property tests with twenty times as many examples
+	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/delta/stream tests/hudi_format/test_pushdown.py --timeout=0 $(ARGS)
 
 peers: $(PEERS)/.installed $(HUDI)/.installed ## compare with Delta Spark and with Hudi on Spark, each in its environment
 	@$(WITH_JAVA) $(PEERS)/bin/python -m pytest tests/peers $(ARGS)

@@ -18,7 +18,6 @@ import pyarrow as pa
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 from lakescan.predicate import (
     And,
@@ -33,6 +32,7 @@ from lakescan.predicate import (
     Predicate,
     StartsWith,
 )
+from tests.tables import DeltaBuilder
 
 NAN = float("nan")
 NESTED = pa.struct([("x", pa.int64()), ("y", pa.string())])

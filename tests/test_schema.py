@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import spark_schema
 
 from lakescan.errors import UnsupportedType
 from lakescan.schema import FIELD_ID, arrow_schema, field_at, primitive_type, prune, twin_of
+from tests.tables import spark_schema
 
 
 def struct(*fields: Any) -> dict[str, Any]:

@@ -3,11 +3,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.delta.column_mapping import physical_names, without_delta_metadata
 from lakescan.errors import UnsupportedFeature
+from tests.tables import DeltaBuilder
 
 
 def mapped(name: str, physical: str, number: int, type_: Any = "long") -> dict[str, Any]:

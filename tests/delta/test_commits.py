@@ -4,13 +4,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.delta.commits import CommitText, file_actions, read_commits
 from lakescan.delta.log_segment import Commit
 from lakescan.errors import CorruptLog, MissingCommit
 from lakescan.storage import Storage
+from tests.tables import DeltaBuilder
 
 
 def text(*actions: Any, newline: str = "\n") -> CommitText:

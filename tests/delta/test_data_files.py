@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.delta.data_files import DeltaFiles
 from lakescan.storage import Storage
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 

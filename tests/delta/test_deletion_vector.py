@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
-from tables import DeltaBuilder, encode85
 
 import lakescan
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors, relative_path
 from lakescan.errors import CorruptDeletionVector, LakescanError, MissingDeletionVector
 from lakescan.storage import Storage
+from tests.tables import DeltaBuilder, encode85
 
 POSITIONS = st.sets(st.one_of(st.integers(0, 200), st.integers(0, 2**33), st.integers(0, 2**63)), max_size=50)
 

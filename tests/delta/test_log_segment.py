@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.delta.log_segment import list_log
 from lakescan.errors import MissingCommit, TableNotFound, VersionNotFound
 from lakescan.storage import Storage
+from tests.tables import DeltaBuilder
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
 

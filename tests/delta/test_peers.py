@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.errors import InvalidFilter, UnsupportedType
+from tests.tables import DeltaBuilder
 
 
 def _char_schema(*partition: str) -> dict[str, Any]:

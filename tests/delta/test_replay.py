@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.errors import CorruptLog, UnsupportedFeature
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
 PATHS = ["a", "b", "c%20d"]

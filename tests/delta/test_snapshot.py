@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.predicate import Column
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("p", pa.int32()), ("id", pa.int64())])
 

@@ -3,12 +3,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.delta import is_delta
 from lakescan.errors import InvalidVersion, TableNotFound, VersionNotFound
 from lakescan.storage import Storage
+from tests.tables import DeltaBuilder
 
 
 @pytest.fixture

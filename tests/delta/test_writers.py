@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder, statistics_of
 
 import lakescan
 from lakescan.predicate import col
+from tests.tables import DeltaBuilder, statistics_of
 
 SPARK = "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
 FLOATS = pa.table({"d": [1.0, 2.0, 3.0], "id": [1, 2, 3]})

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from peers.results import RESULTS, Results
-from peers.session import start
 from pyspark.sql import SparkSession
+
+from tests.peers.results import RESULTS, Results
+from tests.peers.session import start
 
 TABLES = 100
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from peers.session import delta_log
-from peers.values import MAPPED_NAMES, PLAIN_NAMES, ddl, literal, quoted, random_partition_type, random_type, text
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from lakescan.delta.protocol import SUPPORTED_FEATURES
+from tests.peers.session import delta_log
+from tests.peers.values import MAPPED_NAMES, PLAIN_NAMES, ddl, literal, quoted, random_partition_type, random_type, text
 
 
 class NotHere(Exception):

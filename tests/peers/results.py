@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peers.walk import Outcome
 
 import lakescan
+from tests.peers.walk import Outcome
 
 RESULTS = Path(__file__).parent / ".results"
 

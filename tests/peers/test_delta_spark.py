@@ -5,10 +5,11 @@ import time
 import traceback
 
 import pytest
-from peers.operations import OPERATIONS
-from peers.results import RESULTS, Results
-from peers.walk import FEWEST_OPERATIONS, Walk
 from pyspark.sql import SparkSession
+
+from tests.peers.operations import OPERATIONS
+from tests.peers.results import RESULTS, Results
+from tests.peers.walk import FEWEST_OPERATIONS, Walk
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(1800)]
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from peers.compare import same_rows
-from peers.session import settings
-from peers.values import PRIMITIVES, pool
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.peers.compare import same_rows
+from tests.peers.session import settings
+from tests.peers.values import PRIMITIVES, pool
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(1200)]
 TYPES = sorted(set(PRIMITIVES))

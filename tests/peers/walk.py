@@ -11,10 +11,6 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from peers.compare import Different, same_rows
-from peers.operations import OPERATIONS, NotHere, condition
-from peers.session import delta_log, settings
-from peers.values import PLAIN_NAMES, quoted, random_partition_type, random_type
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +18,10 @@ from pyspark.sql import types as t
 
 import lakescan
 from lakescan.errors import InvalidFilter
+from tests.peers.compare import Different, same_rows
+from tests.peers.operations import OPERATIONS, NotHere, condition
+from tests.peers.session import delta_log, settings
+from tests.peers.values import PLAIN_NAMES, quoted, random_partition_type, random_type
 
 FEWEST_OPERATIONS = 8
 _FILTERS_AT = 1

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from walk import Walk, hudi_session
 
 import lakescan
 from lakescan.errors import UnsupportedFeature
+from tests.peers_hudi.walk import Walk, hudi_session
 
 WALKS = int(os.environ.get("LAKESCAN_WALKS", "48"))
 FOLDER = Path(os.environ.get("LAKESCAN_WALKS_FOLDER", Path(__file__).parent / ".walks"))

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import COLUMNS, many, random_filter
 
 from lakescan.predicate import Call, Column, Literal, bind, evaluate, exact, implied
 from lakescan.predicate.nulls import is_null, is_true
+from tests.strategies import COLUMNS, many, random_filter
 
 UTC = timezone.utc
 TS, NTZ, DAY = pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.date32()

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.predicate import col
 from lakescan.scan.settings import Settings
 from lakescan.schema import prune
 from lakescan.storage import Storage
+from tests.tables import DeltaBuilder
 
 ROWS = 20_000
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.errors import MissingDataFile, MissingDeletionVector
@@ -16,6 +15,7 @@ from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
 from lakescan.scan import packing
 from lakescan.scan.scan import Scan
+from tests.tables import DeltaBuilder
 
 IDS = pa.schema([("id", pa.int64())])
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import RandomTable, duckdb_text, filters, many, tables
 
 import lakescan
 from lakescan.predicate import Predicate
 from lakescan.scan.settings import Settings
+from tests.strategies import RandomTable, duckdb_text, filters, many, tables
 
 ON = Settings()
 SWITCHES = [field.name for field in fields(Settings) if isinstance(getattr(ON, field.name), bool)]

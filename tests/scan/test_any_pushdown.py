@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import RandomTable, duckdb_text, filters, many, tables
 
 import lakescan
 from lakescan.predicate import TRUE, Column, Predicate
@@ -22,6 +21,7 @@ from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.top_rows import SortColumn
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
+from tests.strategies import RandomTable, duckdb_text, filters, many, tables
 
 RANDOM = st.integers(0, 2**32).map(Random)
 SWITCHES = [Settings(), Settings(aggregates=False)]

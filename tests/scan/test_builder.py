@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.errors import AmbiguousColumn, InvalidFilter, InvalidLimit, UnknownColumn
 from lakescan.scan.builder import ScanBuilder
+from tests.tables import DeltaBuilder
 
 
 @pytest.fixture

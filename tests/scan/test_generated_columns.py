@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import many
-from tables import DeltaBuilder, spark_schema
 
 import lakescan
 from lakescan.predicate import Column, Comparison, Literal, col, evaluate
 from lakescan.scan.generated_columns import derived_filter
 from lakescan.scan.generation_expression import read_generation
 from lakescan.scan.settings import Settings
+from tests.strategies import many
+from tests.tables import DeltaBuilder, spark_schema
 
 UTC = timezone.utc
 TS, NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")

@@ -5,10 +5,10 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder, encode85
 
 import lakescan
 from lakescan.scan.scan import Scan
+from tests.tables import DeltaBuilder, encode85
 
 SCHEMA = pa.schema([("p", pa.string()), ("id", pa.int64())])
 

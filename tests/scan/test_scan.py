@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
 from lakescan.scan import packing
 from lakescan.scan.builder import ScanBuilder
+from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 

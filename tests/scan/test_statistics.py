@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tables import DeltaBuilder
 
 import lakescan
+from tests.tables import DeltaBuilder
 
 
 @pytest.mark.parametrize("filter", ["st IS NULL OR st.x IN (1, 2)", "st.x = 1 AND st IS NULL"])

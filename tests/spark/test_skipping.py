@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tables import DeltaBuilder, spark_schema
 
 import lakescan
 from lakescan.delta.table import DeltaTable
+from tests.tables import DeltaBuilder, spark_schema
 
 pytestmark = pytest.mark.spark
 NAN = float("nan")
