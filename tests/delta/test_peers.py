@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -129,3 +130,20 @@ def test_a_partition_value_beyond_the_years_of_python_is_read(tmp_path: Path) ->
     table.append(pa.table({"id": [1]}), partition={".p": "9999-12-31 23:59:59"})
     found = lakescan.open(table.path, "America/New_York").snapshot().scan().build().to_arrow()
     assert found[".p"].cast(pa.int64()).to_pylist() == [(253_402_300_799 + 5 * 3600) * 1_000_000]
+
+
+def test_a_checkpoint_without_any_statistics_skips_nothing(tmp_path: Path) -> None:
+    """Seeds 10 and 25: both of `delta.checkpoint.writeStatsAsJson` and `writeStatsAsStruct` were off."""
+    table = DeltaBuilder(tmp_path / "t", pa.schema([("id", pa.int64())]))
+    added = table.append(pa.table({"id": [1, 2, 3]}))
+    table.delete(added, [0])
+    (file,) = table.checkpoint()
+    stored = pq.read_table(file)
+    at = stored.schema.get_field_index("add")
+    kept = [field for field in stored.schema.field(at).type if not field.name.startswith("stats")]
+    adds = stored["add"].combine_chunks()
+    bare = pa.StructArray.from_arrays([adds.field(f.name) for f in kept], fields=kept, mask=adds.is_null())
+    pq.write_table(stored.set_column(at, pa.field("add", bare.type), bare), file)
+    scan = lakescan.open(table.path).snapshot().scan()
+    assert scan.build().to_arrow()["id"].to_pylist() == [2, 3]
+    assert scan.filter("id > 2").build().to_arrow()["id"].to_pylist() == [3]

@@ -81,8 +81,10 @@ class CheckpointFile:
         return _filled_out(add, ROW_TRACKING)
 
     def _texts(self, rows: pa.Array) -> pa.Array:
-        found = member(self._read("add.stats")["add"].combine_chunks().take(rows), "stats")
-        return pa.nulls(len(rows), pa.string()) if found is None else found
+        found = self._read("add.stats")
+        if not found.num_columns:
+            return pa.nulls(len(rows), pa.string())
+        return member(found["add"].combine_chunks().take(rows), "stats")
 
     def _partition_texts(self, values: pa.Array | None, count: int) -> pa.Array:
         if values is None or not self.partition_names:
