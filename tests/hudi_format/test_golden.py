@@ -48,7 +48,7 @@ def test_each_column_alone_has_the_same_values(name: str, unpack: Unpack) -> Non
 def test_a_table_is_counted_without_any_column(name: str, unpack: Unpack) -> None:
     scan = lakescan.open(unpack(name)).snapshot().scan().select().build()
     assert sum(batch.num_rows for batch in scan.to_batches()) == ROWS[name]
-    assert scan.estimated_rows() in (None, ROWS[name])
+    assert scan.estimates().rows in (None, ROWS[name])
 
 
 @pytest.mark.parametrize("name", NAMES)

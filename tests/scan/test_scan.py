@@ -1,4 +1,3 @@
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,10 +28,10 @@ def test_the_rows_come_in_the_order_of_the_files_read_at_once_or_one_by_one(
 ) -> None:
     assert scan.build().to_arrow().equals(rows(0, 30).cast(SCHEMA))
     monkeypatch.setattr(packing, "OPEN_BYTES", 1)
-    small = partial(packing.pack, target=500)
-    monkeypatch.setattr("lakescan.scan.scan.pack", small)
     built = scan.build()
-    assert len(built.tasks(2)) > 3
+    small = built.pack(built.planned.files, 2, target=500)
+    assert len(small) > 3
+    monkeypatch.setattr("lakescan.scan.scan.Scan.tasks", lambda self, parallelism=1: small)
     assert built.to_arrow().combine_chunks().equals(rows(0, 30).cast(SCHEMA).combine_chunks())
 
 
@@ -80,7 +79,7 @@ def test_a_table_without_files_gives_no_rows_no_tasks_and_the_schema(tmp_path: P
     assert built.files().num_rows == 0
     assert built.tasks(4) == []
     assert built.to_arrow().equals(SCHEMA.empty_table())
-    assert built.estimated_rows() == 0
+    assert built.estimates().rows == 0
     assert built.report().files_total == 0
     assert "0 considered" in str(built.report())
 

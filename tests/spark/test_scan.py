@@ -93,8 +93,8 @@ def test_the_report_counts_the_rows_that_deletion_vectors_drop(spark: SparkSessi
 def test_the_report_finds_the_scans_of_joins_and_subqueries(spark: SparkSession, table: DeltaBuilder) -> None:
     sql = "SELECT a.id FROM TABLE a JOIN TABLE b ON a.id = b.id WHERE a.id > (SELECT min(id) FROM TABLE WHERE id > 30)"
     scans = lakescan.report(query(spark, table, sql)).scans
-    # Spark asks the subquery of both sides of the join, and plans it for each.
-    assert sorted(scan.columns for scan in scans) == [("id",)] * 4
+    # Spark asks the subquery of both sides of the join, and plans it once.
+    assert len(scans) == 3
     assert lakescan.report(spark.range(3)).scans == ()
     assert "no scan" in str(lakescan.report(spark.range(3)))
 

@@ -17,6 +17,7 @@ from pyspark import cloudpickle
 from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from lakescan.errors import (
@@ -214,9 +215,24 @@ class Bridge:
     def remove_catalog(self, name: str) -> None:
         self._catalogs.remove(name)
 
-    def has_data_source(self, name: str) -> bool:
-        """Whether `spark.read.format(name)` finds a data source written in Python."""
-        return bool(self.spark._jsparkSession.sessionState().dataSourceManager().dataSourceExists(name))
+    def register_data_source(self, source: type[DataSource]) -> None:
+        """Make `spark.read.format(source.name())` work in this session, where it does not yet.
+
+        Spark looks for the name in the active session, whichever session it is registered in.
+        """
+        session = self.spark._jsparkSession
+        if session.sessionState().dataSourceManager().dataSourceExists(source.name()):
+            return
+        sessions = self.jvm.org.apache.spark.sql.classic.SparkSession
+        active = sessions.getActiveSession()
+        sessions.setActiveSession(session)
+        try:
+            self.spark.dataSource.register(source)
+        finally:
+            if active.isDefined():
+                sessions.setActiveSession(active.get())
+            else:
+                sessions.clearActiveSession()
 
     def time_travel(self, argument: Any) -> str | int | None:
         """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
@@ -249,13 +265,18 @@ class Bridge:
         return found
 
     def scans_of(self, df: DataFrame) -> Iterator[object]:
-        """The Python scans of a query's optimized plan, those in its subqueries included."""
+        """The Python scans of a query's optimized plan, each once, those in its subqueries included.
+
+        A plan names a scan again wherever it uses the scan's subquery or its values for pruning.
+        """
         plan = df._jdf.queryExecution().optimizedPlan()
+        given: list[object] = []
         for root in (plan, *_items(plan.subqueriesAll())):
             for leaf in _items(root.collectLeaves()):
                 if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation":
                     found = self.python_object(leaf.scan())
-                    if found is not None:
+                    if found is not None and not any(found is earlier for earlier in given):
+                        given.append(found)
                         yield found
 
     # Rows and metrics that the driver makes
