@@ -214,6 +214,10 @@ class Bridge:
     def remove_catalog(self, name: str) -> None:
         self._catalogs.remove(name)
 
+    def has_data_source(self, name: str) -> bool:
+        """Whether `spark.read.format(name)` finds a data source written in Python."""
+        return bool(self.spark._jsparkSession.sessionState().dataSourceManager().dataSourceExists(name))
+
     def time_travel(self, argument: Any) -> str | int | None:
         """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
         if isinstance(argument, (str, int)):

@@ -151,6 +151,8 @@ def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
         bridge.put_catalog(NAMES, names)
+    # A further session of an application may begin with the sources of the first.
+    if not bridge.has_data_source(LakescanDataSource.name()):
         spark.dataSource.register(LakescanDataSource)
     return names
 
