@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark import cloudpickle
 from pyspark.core.rdd import _prepare_for_python_RDD
@@ -33,9 +34,11 @@ JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returne
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
+EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
+PYTHON = "org.apache.spark.sql.execution.datasources.v2.python."
 _METRIC = "org.apache.spark.sql.connector.metric."
 _PYSPARK_DEFAULT = "python3"
-_PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
+_PREDICATE = EXPRESSIONS + "filter.Predicate"
 
 
 class Bridge:
@@ -49,7 +52,6 @@ class Bridge:
             )
         self.spark = spark
         self._context: Any = spark.sparkContext
-        self.jvm: Any = self._context._jvm
         self._gateway: Any = self._context._gateway
         self.gateway = self._gateway
         ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
@@ -65,46 +67,49 @@ class Bridge:
         array = self._gateway.new_array(self.java_class(java_class), len(found))
         for at, item in enumerate(found):
             # Py4J's own `array[at] = item` cannot pass an object that Python implements.
-            self.jvm.java.lang.reflect.Array.set(array, at, item)
+            self.java_class("java.lang.reflect.Array").set(array, at, item)
         return array
 
     def text_of_all(self, array: JavaObject) -> str:
         """An array's elements as text, a comma and a space between them, in one trip to the JVM."""
         # Java's own Arrays.toString is not to be had: Py4J finds no method for an array of a subclass.
-        return str(self.jvm.scala.runtime.ScalaRunTime.stringOf(array)).removeprefix("Array(").removesuffix(")")
+        return (
+            str(self.java_class("scala.runtime.ScalaRunTime").stringOf(array)).removeprefix("Array(").removesuffix(")")
+        )
 
     def java_class(self, name: str) -> Any:
-        return functools.reduce(getattr, name.split("."), self.jvm)
+        # By its name at once: looking a path up part by part makes the JVM search every JAR for each part.
+        return JavaClass(name, self._gateway._gateway_client)
 
     def data_type(self, spark_json: str) -> JavaObject:
-        return self.jvm.org.apache.spark.sql.types.DataType.fromJson(spark_json)
+        return self.java_class("org.apache.spark.sql.types.DataType").fromJson(spark_json)
 
     def java_set(self, items: Iterable[Any]) -> JavaObject:
-        found = self.jvm.java.util.HashSet()
+        found = self.java_class("java.util.HashSet")()
         for item in items:
             found.add(item)
         return found
 
     def java_map(self, items: dict[str, str]) -> JavaObject:
-        found = self.jvm.java.util.HashMap()
+        found = self.java_class("java.util.HashMap")()
         for key, value in items.items():
             found.put(key, value)
         return found
 
     def optional_long(self, value: int | None) -> JavaObject:
-        optional = self.jvm.java.util.OptionalLong
+        optional = self.java_class("java.util.OptionalLong")
         return optional.empty() if value is None else optional.of(value)
 
     def optional(self, value: Any) -> JavaObject:
-        return self.jvm.java.util.Optional.ofNullable(value)
+        return self.java_class("java.util.Optional").ofNullable(value)
 
     def java_decimal(self, text: str) -> JavaObject:
-        return self.jvm.org.apache.spark.sql.types.Decimal.apply(text)
+        return self.java_class("org.apache.spark.sql.types.Decimal").apply(text)
 
     def by_column(self, items: Mapping[str, "Proxy"]) -> JavaObject:
         """A Java map from columns to proxies."""
-        found = self.jvm.java.util.HashMap()
-        reference = self.jvm.org.apache.spark.sql.connector.expressions.FieldReference
+        found = self.java_class("java.util.HashMap")()
+        reference = self.java_class(EXPRESSIONS + "FieldReference")
         for name, item in items.items():
             found.put(reference.column(name), item)
         return found
@@ -137,7 +142,7 @@ class Bridge:
     # Tables and columns
 
     def columns(self, spark_schema: str) -> JavaObject:
-        column = self.jvm.org.apache.spark.sql.connector.catalog.Column
+        column = self.java_class("org.apache.spark.sql.connector.catalog.Column")
         # A collation is part of a string's type, and only the field as a whole says which.
         types = [field.dataType() for field in self.data_type(spark_schema).fields()]
         made = []
@@ -150,23 +155,22 @@ class Bridge:
         return self.array(CATALOG + "Column", made)
 
     def identity_partitions(self, names: Iterable[str]) -> JavaObject:
-        expressions = self.jvm.org.apache.spark.sql.connector.expressions
-        made = [expressions.LogicalExpressions.identity(expressions.FieldReference.column(name)) for name in names]
-        return self.array("org.apache.spark.sql.connector.expressions.Transform", made)
+        identity = self.java_class(EXPRESSIONS + "LogicalExpressions").identity
+        column = self.java_class(EXPRESSIONS + "FieldReference").column
+        return self.array(EXPRESSIONS + "Transform", [identity(column(name)) for name in names])
 
     def identity_map(self) -> JavaObject:
         """A Java map whose keys are told apart by identity, which Py4J's references do not show."""
-        return self.jvm.java.util.IdentityHashMap()
+        return self.java_class("java.util.IdentityHashMap")()
 
     def references(self, names: Iterable[str]) -> JavaObject:
-        expressions = self.jvm.org.apache.spark.sql.connector.expressions
-        made = [expressions.FieldReference.column(name) for name in names]
-        return self.array("org.apache.spark.sql.connector.expressions.NamedReference", made)
+        column = self.java_class(EXPRESSIONS + "FieldReference").column
+        return self.array(EXPRESSIONS + "NamedReference", [column(name) for name in names])
 
     @property
     def thread(self) -> int:
         """The number of the JVM's thread that waits for this callback; Python's own threads do not follow it."""
-        return int(self.jvm.java.lang.Thread.currentThread().getId())
+        return int(self.java_class("java.lang.Thread").currentThread().getId())
 
     @property
     def query(self) -> JavaObject | str | None:
@@ -177,22 +181,22 @@ class Bridge:
         other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
         Spark load the tables of a query once more before it runs; the query's number tells those loads.
         """
-        stack = self.text_of_all(self.jvm.java.lang.Thread.currentThread().getStackTrace())
+        stack = self.text_of_all(self.java_class("java.lang.Thread").currentThread().getStackTrace())
         if "AnalysisContext$.withNewAnalysisContext" in stack:
-            return self.jvm.org.apache.spark.sql.catalyst.analysis.AnalysisContext.get().relationCache()
+            return self.java_class("org.apache.spark.sql.catalyst.analysis.AnalysisContext").get().relationCache()
         number = self._context.getLocalProperty("spark.sql.dataset.queryExecution.id")
         return f"run {number}" if number and "V2TableRefreshUtil" in stack else None
 
     def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""
-        none = self.jvm.scala.Option.empty()
-        relations = self.jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-        given = self.jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(self.java_map(options))
+        none = self.java_class("scala.Option").empty()
+        relations = self.java_class("org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation")
+        given = self.java_class("org.apache.spark.sql.util.CaseInsensitiveStringMap")(self.java_map(options))
         # Spark 4.1 added the time travel that a name may ask for.
         travel = [] if self.spark.version.startswith("4.0") else [none]
         plan = relations.create(table, none, none, given, *travel)
         session = self.spark._jsparkSession
-        return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan), self.spark)
+        return DataFrame(self.java_class("org.apache.spark.sql.classic.Dataset").ofRows(session, plan), self.spark)
 
     # Catalogs
 
@@ -223,7 +227,7 @@ class Bridge:
         session = self.spark._jsparkSession
         if session.sessionState().dataSourceManager().dataSourceExists(source.name()):
             return
-        sessions = self.jvm.org.apache.spark.sql.classic.SparkSession
+        sessions = self.java_class("org.apache.spark.sql.classic.SparkSession")
         active = sessions.getActiveSession()
         sessions.setActiveSession(session)
         try:
@@ -253,7 +257,7 @@ class Bridge:
 
     def python_object(self, proxy: JavaObject) -> object | None:
         """The Python object behind a Java proxy, None where Java implements the interface itself."""
-        reflect = self.jvm.java.lang.reflect.Proxy
+        reflect = self.java_class("java.lang.reflect.Proxy")
         if not reflect.isProxyClass(proxy.getClass()):
             return None
         handler = reflect.getInvocationHandler(proxy)
@@ -288,25 +292,24 @@ class Bridge:
 
     def metrics(self, described: dict[str, str]) -> JavaObject:
         """Spark looks a metric's class up by name and makes one itself, so it must be a class of Spark's own."""
-        kind = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric
+        kind = self.java_class(PYTHON + "PythonCustomMetric")
         return self.array(_METRIC + "CustomMetric", [kind(name, text) for name, text in described.items()])
 
     def metric_values(self, values: dict[str, int]) -> JavaObject:
-        kind = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonCustomTaskMetric
+        kind = self.java_class(PYTHON + "PythonCustomTaskMetric")
         return self.array(_METRIC + "CustomTaskMetric", [kind(name, value) for name, value in values.items()])
 
     # Executors
 
     def input_partitions(self, pickled: Iterable[bytes]) -> JavaObject:
-        partition = self.jvm.org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
+        partition = self.java_class(PYTHON + "PythonInputPartition")
         made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
         return self.array(READ + "InputPartition", made)
 
     def reader_factory(self, read: Callable[..., Any], schema: StructType) -> JavaObject:
         """Spark's own factory for readers in Python workers: `read` takes and gives iterators of Arrow batches."""
-        python = self.jvm.org.apache.spark.sql.execution.datasources.v2.python
         pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, ("lakescan",))
-        function = self.jvm.SimplePythonFunction(
+        function = self.java_class("org.apache.spark.api.python.SimplePythonFunction")(
             bytearray(pickled),
             environment,
             includes,
@@ -315,12 +318,14 @@ class Bridge:
             broadcasts,
             self._context._javaAccumulator,
         )
-        source = python.UserDefinedPythonDataSource(function)
+        source = self.java_class(PYTHON + "UserDefinedPythonDataSource")(function)
         command = bytearray(cloudpickle.dumps((read, schema)))  # type: ignore[no-untyped-call]
-        none = self.jvm.scala.Option.empty()
+        none = self.java_class("scala.Option").empty()
         # Spark 4.1 added the session's id.
         ids = [none] if self.spark.version.startswith("4.0") else [none, none]
-        return python.PythonPartitionReaderFactory(source, command, self.data_type(schema.json()), *ids)
+        return self.java_class(PYTHON + "PythonPartitionReaderFactory")(
+            source, command, self.data_type(schema.json()), *ids
+        )
 
     @property
     def _worker_interpreter(self) -> str:
@@ -339,13 +344,12 @@ class Bridge:
         """
         named = error if isinstance(error, LakescanError) else InternalError(f"{type(error).__name__}: {error}")
         text = f"[{named.condition}] {named}"
-        language = self.jvm.java.lang
         unsupported = isinstance(named, (UnsupportedFeature, UnsupportedType, ReadOnly))
-        exception = language.UnsupportedOperationException if unsupported else language.IllegalArgumentException
-        return Py4JJavaError(text, exception(text))
+        kind = "java.lang.UnsupportedOperationException" if unsupported else "java.lang.IllegalArgumentException"
+        return Py4JJavaError(text, self.java_class(kind)(text))
 
     def no_such_table(self, identifier: JavaObject) -> Py4JJavaError:
-        missing = self.jvm.org.apache.spark.sql.catalyst.analysis.NoSuchTableException(identifier)
+        missing = self.java_class("org.apache.spark.sql.catalyst.analysis.NoSuchTableException")(identifier)
         return Py4JJavaError(f"no table {identifier.toString()}", missing)
 
 
