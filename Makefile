@@ -64,7 +64,7 @@ example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (ch
 
 clean: ## remove everything that the targets made
 	rm -rf $(VENV) $(PEERS) $(HUDI) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
-	rm -rf benchmarks/.data tests/peers_hudi/.walks
+	rm -rf benchmarks/.data tests/peers_hudi/.walks tests/peers/.results
 	rm -rf spark-warehouse metastore_db derby.log
 	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
