@@ -230,9 +230,13 @@ class Bridge:
         sessions = self.java_class("org.apache.spark.sql.classic.SparkSession")
         active = sessions.getActiveSession()
         sessions.setActiveSession(session)
+        chosen = self._context.pythonExec
+        # Spark remembers, with the source, which interpreter is to run it.
+        self._context.pythonExec = self._worker_interpreter
         try:
             self.spark.dataSource.register(source)
         finally:
+            self._context.pythonExec = chosen
             if active.isDefined():
                 sessions.setActiveSession(active.get())
             else:
