@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
-from lakescan.spark.source import LakescanDataSource
 from tests.delta.stream.engine import Engine
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]
@@ -38,7 +37,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     session = builder.config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    session.dataSource.register(LakescanDataSource)
+    lakescan.install(session)
     yield session
     if running is None:
         session.stop()
