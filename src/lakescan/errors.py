@@ -129,6 +129,16 @@ class CheckpointIgnored(UserWarning):
         )
 
 
+class ColumnStatisticsIgnored(UserWarning):
+    """An index of column statistics that cannot be read was passed over; the answer is right, and more is read."""
+
+    def __init__(self, location: str, why: str) -> None:
+        super().__init__(
+            f"The column statistics of {location} are not used: {why} Files are planned without them, so more are "
+            "read. Let Hudi build the metadata table anew (hoodie.metadata.enable=false for one write, then true)."
+        )
+
+
 class MissingCommit(LakescanError):
     """The log has a gap: a commit that the version needs is not there."""
 

@@ -34,6 +34,10 @@ class FileNames:
     def rename(self, source: pa.Schema) -> pa.Schema:
         return pa.schema([self._field(field, "") for field in source])
 
+    def differs(self, path: tuple[str, ...]) -> bool:
+        """Whether a field, or a struct that it is in, has another name in these files, or is another field."""
+        return any(".".join(path[:length]) in self.names for length in range(1, len(path) + 1))
+
     def _field(self, field: pa.Field, parent: str) -> pa.Field:
         path = f"{parent}{field.name}"
         if pa.types.is_struct(field.type):

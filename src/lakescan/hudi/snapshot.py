@@ -1,8 +1,8 @@
 """A Hudi table at one instant, as the planner sees it.
 
 The instant, the schema and the settings are known when the snapshot is made, because a table that cannot be read must
-be refused then. File slices are looked up when a scan asks, once. Statistics are row counts, and the partition values
-that folders tell; other bounds are unknown, because hudi-rs does not give the metadata table's column statistics.
+be refused then. File slices are looked up when a scan asks, once. Statistics are row counts from the commits, and
+bounds and counts of nulls from the metadata table's index of column statistics, where the table has one.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
+from lakescan.columns import nested
 from lakescan.hudi.avro_schema import spark_schema
 from lakescan.hudi.data_files import HudiFiles
 from lakescan.hudi.engine import named_failures
@@ -23,13 +23,14 @@ from lakescan.hudi.evolution import FileNames, file_names
 from lakescan.hudi.file_slices import FileSlices
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.partition_paths import PartitionPaths
+from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
 from lakescan.predicate import Column
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
-from lakescan.scan.statistics import statistics_type
-from lakescan.schema import arrow_schema, prune
+from lakescan.scan.statistics import has_bounds, statistics_type
+from lakescan.schema import arrow_schema, field_at, leaf_paths, prune
 from lakescan.storage import Storage
 
 
@@ -127,19 +128,40 @@ class HudiSnapshot:
             return self._slices.table
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._filled(files, columns, ("minimum", "maximum"))
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._filled(files, columns, ("exact_minimum", "exact_maximum"))
+
+    def _filled(self, files: pa.Table, columns: Collection[Column], bounds: tuple[str, str]) -> pa.StructArray:
         logical, _ = prune(self.schema, self.source_schema, {column.path for column in columns})
         kind = statistics_type(logical)
         with self._lock:
             counts = self._slices.row_counts(files)
-        unknown = pa.nulls(files.num_rows, kind)
+            found = {path: self._column(path, files) for path in leaf_paths(logical)}
         given = {"numRecords": counts}
-        return pa.StructArray.from_arrays(
-            [given.get(found.name, member(unknown, found.name)) for found in kind], fields=list(kind)
-        )
+        for name, part in (("minValues", bounds[0]), ("maxValues", bounds[1]), ("nullCount", "null_count")):
+            known = {path: getattr(column, part) for path, column in found.items() if column is not None}
+            given[name] = nested(kind.field(name).type, known, files.num_rows)
+        members = [given.get(field.name, pa.nulls(files.num_rows, field.type)) for field in kind]
+        return pa.StructArray.from_arrays(members, fields=list(kind))
 
-    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
-        """The same: a count is that of the commit that wrote the file, and no bounds are known."""
-        return self.statistics(files, columns)
+    def _column(self, path: tuple[str, ...], files: pa.Table) -> SliceColumn | None:
+        """What the index says of a column in these files; nothing where its name alone does not say which it is."""
+        field = field_at(self.schema, path)
+        name = ".".join(path)
+        ambiguous = any("." in part for part in path) or (len(path) > 1 and name in self.schema.names)
+        if (
+            field is None
+            or not has_bounds(field.type)
+            or ambiguous
+            or any(names.differs(path) for names in self._file_names)
+        ):
+            return None
+        column = self._index.column(name, field.type)
+        if column is None:
+            return None
+        return column.take(pc.index_in(files["path"].combine_chunks(), self._slices.table["path"].combine_chunks()))
 
     @cached_property
     def _spark_schema(self) -> dict[str, Any]:
@@ -154,6 +176,11 @@ class HudiSnapshot:
     @cached_property
     def _file_names(self) -> tuple[FileNames, ...]:
         return file_names(self.storage, self.timeline, self.instant)
+
+    @cached_property
+    def _index(self) -> SliceStatistics:
+        slices = self._slices.table
+        return SliceStatistics(self.storage, self.properties, slices, self._slices.row_counts(slices))
 
     @cached_property
     def _slices(self) -> FileSlices:
