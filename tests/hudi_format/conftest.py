@@ -1,21 +1,28 @@
-"""The golden Hudi tables, unpacked; they are read-only, so a test that damages one takes a copy."""
+"""The golden Hudi tables and those of `tests/data/hudi`, unpacked; a test that damages one takes a copy."""
 
 import shutil
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+OURS = Path(__file__).parents[1] / "data" / "hudi"
+
 
 @pytest.fixture(scope="session")
 def unpack(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a golden table by its name."""
+    """The folder of a table by its name."""
     root = tmp_path_factory.mktemp("hudi")
 
     def table(name: str) -> Path:
         folder = root / name
-        if not folder.exists():
+        ours = OURS / f"{name}.tar.xz"
+        if not folder.exists() and ours.exists():
+            with tarfile.open(ours) as archive:
+                archive.extractall(folder, filter="data")
+        elif not folder.exists():
             with zipfile.ZipFile(golden / "hudi" / f"{name}.zip") as archive:
                 archive.extractall(folder)
         (found,) = [path for path in folder.iterdir() if path.name != "__MACOSX"]
@@ -26,7 +33,7 @@ def unpack(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 @pytest.fixture
 def copy(unpack: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """A golden table that the test may damage."""
+    """A table that the test may damage."""
 
     def table(name: str) -> Path:
         return Path(shutil.copytree(unpack(name), tmp_path / name))

@@ -43,7 +43,7 @@ class HFile:
         keys = [key for key, _, _ in self._blocks]
         # A block's key in the index may be less than its first one, but not less than any of the block before.
         first = max(0, bisect_right(keys, prefix) - 1)
-        last = bisect_left(keys, prefix + b"\xff")
+        last = bisect_left(keys, True, key=lambda key: key > prefix and not key.startswith(prefix))
         for _, at, size in self._blocks[first:last]:
             yield from self._entries(self._block(at, size, (_DATA,)), prefix)
 

@@ -25,7 +25,7 @@ from lakescan.hudi.timeline import timeline_folder
 from lakescan.storage import Storage
 
 _FOLDER = f"{META_FOLDER}/metadata"
-_COMPLETED = re.compile(r"^(\d+)(?:_\d+)?\.(?:commit|deltacommit|replacecommit)$")
+_COMPLETED = re.compile(r"^(\d+)(?:_(\d+))?\.(?:commit|deltacommit|replacecommit)$")
 _BASE_SUFFIX = ".hfile"
 _SCHEMA = b"schema"
 
@@ -86,7 +86,7 @@ class MetadataPartition:
         found = []
         for group in sorted({*bases, *logs}):
             base = bases.get(group, "")
-            since = [name for name in logs.get(group, []) if instant_of_log_file(name) >= instant_of_base_file(base)]
+            since = [name for name in logs.get(group, []) if self._end(name) >= instant_of_base_file(base)]
             paths = [f"{folder}/{name}" for name in sorted(since, key=log_file_order)]
             found.append((f"{folder}/{base}" if base else "", paths))
         return found
@@ -99,10 +99,17 @@ class MetadataPartition:
     def _first(self) -> str:
         return min(self._completed, default="")
 
+    def _end(self, log: str) -> str:
+        """When a log file was committed: one that began before a compaction and ended after it is not in its result."""
+        instant = instant_of_log_file(log)
+        return self._completed.get(instant, instant)
+
     @cached_property
-    def _completed(self) -> frozenset[str]:
+    def _completed(self) -> dict[str, str]:
+        """The completed instants, and when each ended, where the timeline says so."""
         entries = self.storage.list_from(f"{_FOLDER}/{timeline_folder(self.options)}")
-        return frozenset(found[1] for entry in entries if (found := _COMPLETED.match(entry.name)))
+        found = (_COMPLETED.match(entry.name) for entry in entries)
+        return {match[1]: match[2] or match[1] for match in found if match}
 
 
 def _decoded(value: bytes, schema: Any, name: str) -> dict[str, Any]:
