@@ -9,7 +9,7 @@ import pytest
 import lakescan
 from lakescan.errors import CorruptDataFile, MissingDataFile, TableNotFound, UnsupportedFeature, VersionNotFound
 
-from .tables import COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_UPDATED
+from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_UPDATED
 
 Copy = Callable[[str], Path]
 
@@ -101,6 +101,28 @@ def test_an_unsupported_table_version_is_refused_by_name(version: str, copy: Cop
     table = copy(COW)
     set_property(table, "hoodie.table.version", version)
     with pytest.raises(UnsupportedFeature, match=f"table version {version}"):
+        read(table)
+
+
+def test_dropped_partition_columns_are_refused_by_name(copy: Copy) -> None:
+    """Their schema has no such column, and hudi-rs no way to be told of one."""
+    table = copy(COW_PARTITIONED)
+    set_property(table, "hoodie.datasource.write.drop.partition.columns", "true")
+    with pytest.raises(UnsupportedFeature, match=r"drop\.partition\.columns"):
+        read(table)
+
+
+def test_what_hudi_rs_panics_at_is_refused_by_name(copy: Copy) -> None:
+    """A local timestamp is one such thing; a panic is no `Exception`, and would tell nothing."""
+    table = copy(COW)
+    for commit in (table / ".hoodie").glob("*.commit"):
+        plain = r"\"name\":\"longField\",\"type\":[\"null\",\"long\"]"
+        local = (
+            r"\"name\":\"longField\",\"type\":[\"null\",{\"type\":\"long\",\"logicalType\":\"local-timestamp-micros\"}]"
+        )
+        assert plain in commit.read_text()
+        commit.write_text(commit.read_text().replace(plain, local))
+    with pytest.raises(UnsupportedFeature, match="not yet implemented"):
         read(table)
 
 

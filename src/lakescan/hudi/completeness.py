@@ -5,7 +5,7 @@ or none, and its rows are wrong or missing in silence. Each commit of the active
 the newest of each file group must be there unless the group was replaced.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,9 @@ from lakescan.errors import MissingDataFile, UnsupportedFeature
 from lakescan.hudi.names import instant_of_base_file, instant_of_log_file
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
+
+Group = tuple[str, str]
+"""The folder and the id of a file group: with some indexes an id is that of a bucket, the same in every folder."""
 
 
 @dataclass
@@ -29,7 +32,7 @@ class _Written:
 
 def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: Iterable[Any]) -> None:
     """Raises an error that names the file where a slice lacks one that a commit up to `instant` wrote."""
-    found = {slice_.file_id: slice_ for slice_ in slices}
+    found = {(slice_.partition_path, slice_.file_id): slice_ for slice_ in slices}
     for group, written in _written(timeline, instant).items():
         slice_ = found.get(group)
         if slice_ is None:
@@ -50,19 +53,32 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
                 raise MissingDataFile(storage.full_path(log))
 
 
-def _written(timeline: Timeline, instant: str) -> dict[str, _Written]:
+def written_groups(timeline: Timeline, instant: str) -> set[Group]:
     """Every file group that is alive at an instant, as far back as the active timeline goes."""
-    groups: dict[str, _Written] = {}
+    return set(_written(timeline, instant))
+
+
+def replaced_groups(timeline: Timeline, instant: str) -> set[Group]:
+    """The file groups that commits up to an instant replaced by others."""
+    return {group for found in timeline.until(instant) for group in _replaced(timeline.commit(found) or {})}
+
+
+def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:
+    groups: dict[Group, _Written] = {}
     for commit_time in timeline.until(instant):
         commit = timeline.commit(commit_time) or {}
-        for replaced in (commit.get("partitionToReplaceFileIds") or {}).values():
-            for group in replaced:
-                groups.pop(group, None)
-        for stats in (commit.get("partitionToWriteStats") or {}).values():
+        for group in _replaced(commit):
+            groups.pop(group, None)
+        for folder, stats in (commit.get("partitionToWriteStats") or {}).items():
             for stat in stats:
                 if stat.get("path"):
-                    _add(groups.setdefault(stat["fileId"], _Written()), stat["path"])
+                    _add(groups.setdefault((folder, stat["fileId"]), _Written()), stat["path"])
     return groups
+
+
+def _replaced(commit: Mapping[str, Any]) -> Iterator[Group]:
+    for folder, groups in (commit.get("partitionToReplaceFileIds") or {}).items():
+        yield from ((folder, group) for group in groups)
 
 
 def _add(group: _Written, path: str) -> None:

@@ -15,7 +15,7 @@ from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.engine import merged
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.log_blocks import check_log_file
-from lakescan.hudi.names import COMMIT_TIME, instant_of_base_file
+from lakescan.hudi.names import COMMIT_TIME, instant_of_base_file, instant_of_log_file
 from lakescan.storage import Storage
 
 
@@ -46,7 +46,7 @@ class HudiFiles:
         logs = file["log_files"]
         if logs is None:
             return None
-        return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
+        return (_as_floats(batch, source) for batch in self._merged(_base(file["path"]), logs, source.names))
 
     def _names(self, path: str) -> FileNames | None:
         written = int(instant_of_base_file(path.rsplit("/", 1)[-1]) or 0)
@@ -68,6 +68,11 @@ class HudiFiles:
         # The commit of a row is known only after merging, so it is read too; the reader leaves it out again.
         for batch in merged(self.storage, self.instant, base, logs, list(dict.fromkeys([*columns, COMMIT_TIME]))):
             yield batch.filter(pc.greater_equal(batch.column(COMMIT_TIME), self.since))
+
+
+def _base(path: str) -> str:
+    """The base file of a slice, empty where it has none: its path is then that of its first log file."""
+    return "" if instant_of_log_file(path.rsplit("/", 1)[-1]) else path
 
 
 def _as_floats(batch: pa.RecordBatch, source: pa.Schema) -> pa.RecordBatch:

@@ -53,14 +53,14 @@ def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: 
     the base file was written; the second reads an older instant whose files all have an older type. What neither can
     merge (types that changed between a slice's own files) is refused.
     """
-    with named_failures(storage, base):
+    with named_failures(storage, base or logs[0]):
         merger = _merger(storage, instant)
         wanted = hudi.HudiReadOptions(projection=columns).with_batch_size(_BATCH_ROWS)
         try:
             batches = merger.by_table.read_file_slice_from_paths_stream(base, logs, wanted)
             first = next(batches, None)
         except Exception as error:
-            if not _is_about_schema(str(error)):
+            if not base or not _is_about_schema(str(error)):
                 raise
             batches = merger.by_base_file(storage, base, columns).read_file_slice_from_paths_stream(base, logs, wanted)
             first = next(batches, None)

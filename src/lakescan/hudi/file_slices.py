@@ -6,7 +6,7 @@ any is read like a plain file; and row counts come from the commits that wrote t
 estimates them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
@@ -19,6 +19,7 @@ from lakescan.columns import empty_structs
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.completeness import check_complete
 from lakescan.hudi.engine import named_failures
+from lakescan.hudi.log_only import log_only_slices
 from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
@@ -35,7 +36,8 @@ class FileSlices:
     timeline: Timeline
     instant: str
     paths: PartitionPaths
-    table_version: int
+    options: Mapping[str, str]
+    """The table's settings."""
     base_files_only: bool = False
     since: str | None = None
     """Only slices that may hold a row of this commit or a later one."""
@@ -47,7 +49,10 @@ class FileSlices:
         logs = [self._logs(slice_) for slice_ in found]
         sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
         base = [slice_.base_file_relative_path() for slice_ in found]
-        instants = [instant_of_base_file(slice_.base_file_name) for slice_ in found]
+        instants = [
+            instant_of_base_file(slice_.base_file_name) or _own_instant(path)
+            for slice_, path in zip(found, base, strict=True)
+        ]
         # Rows of some commits only are never read from the base file alone, so there the list is empty and not null.
         none: list[str] | None = None if self.since is None else []
         table = pa.table(
@@ -97,14 +102,17 @@ class FileSlices:
                 raise UnsupportedFeature(
                     self.storage.location, f"base files that are not Parquet ({slice_.base_file_relative_path()})"
                 )
-        check_complete(self.storage, self.timeline, self.instant, found)
+        without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
+        check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
+        if not self.base_files_only:
+            found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:
         if self.base_files_only:
             return []
         given: Iterable[tuple[str, int]] = zip(slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True)
-        if self.table_version < 8:
+        if int(self.options["hoodie.table.version"]) < 8:
             return list(given)
         return [(path, size) for path, size in given if _own_instant(path) <= self.instant]
 

@@ -189,7 +189,7 @@ class HudiSnapshot:
             self.timeline,
             self.instant,
             PartitionPaths.of(self.properties, self.schema),
-            int(self.properties["hoodie.table.version"]),
+            self.properties,
             self.base_files_only,
             self.since,
         )

@@ -179,13 +179,6 @@ def log_only(spark: SparkSession, folder: Path, name: str) -> None:
     write(rows(4), "delete")
 
 
-def dropped_partition_column(spark: SparkSession, folder: Path, name: str) -> None:
-    dropped = {"hoodie.datasource.write.drop.partition.columns": "true"}
-    write = Writer(spark, folder, name, **{"hoodie.write.table.version": "9"}, **BY_PART, **dropped)
-    write(rows(*range(8, 12)))
-    write([row(9, name="updated")], "upsert")
-
-
 TABLES: dict[str, Callable[[SparkSession, Path, str], None]] = {
     "types_v9": types("9"),
     "types_v6": types("6"),
@@ -193,7 +186,6 @@ TABLES: dict[str, Callable[[SparkSession, Path, str], None]] = {
     "logs_v8": logs("8"),
     "logs_v6": logs("6"),
     "log_only_v9": log_only,
-    "dropped_v9": dropped_partition_column,
 }
 
 

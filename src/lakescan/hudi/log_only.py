@@ -1,0 +1,80 @@
+"""File groups that have log files and no base file yet, as slices like the others.
+
+Written by hand because hudi-rs merges such a slice but does not find it: it begins every slice with a base file. They
+come about where an index finds keys in log files too, so that new rows go there. The commits of the active timeline
+name them. A group may be older than that timeline, so where commits were archived every folder is searched.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lakescan.hudi.completeness import Group, replaced_groups, written_groups
+from lakescan.hudi.names import META_FOLDER, file_group_of, instant_of_log_file, log_file_order
+from lakescan.hudi.timeline import Timeline, timeline_folder
+from lakescan.storage import Storage
+
+_CHANGES = ".cdc"
+# Before this version a log file's name does not say which commit wrote it.
+_FIRST_VERSION = 8
+
+
+@dataclass(frozen=True)
+class LogOnlySlice:
+    """Has what hudi-rs' slices have. Its path is that of its first log file, as it must have one."""
+
+    file_id: str
+    partition_path: str
+    logs: tuple[tuple[str, int], ...]
+    """Path and size of each, oldest first."""
+
+    base_file_name = ""
+    base_file_size = 0
+
+    def base_file_relative_path(self) -> str:
+        return self.logs[0][0]
+
+    def log_files_relative_paths(self) -> list[str]:
+        return [path for path, _ in self.logs]
+
+    @property
+    def log_file_sizes(self) -> list[int]:
+        return [size for _, size in self.logs]
+
+
+def log_only_slices(
+    storage: Storage, timeline: Timeline, instant: str, slices: Iterable[Any], options: Mapping[str, str]
+) -> list[LogOnlySlice]:
+    """The slices at an instant that are not among those with a base file."""
+    if options.get("hoodie.table.type") != "MERGE_ON_READ" or int(options["hoodie.table.version"]) < _FIRST_VERSION:
+        return []
+    known = {(slice_.partition_path, slice_.file_id) for slice_ in slices} | replaced_groups(timeline, instant)
+    completed = set(timeline.until(instant))
+    found: dict[Group, list[tuple[str, int]]] = {}
+    for path, size in _candidates(storage, written_groups(timeline, instant) - known, options):
+        folder, _, name = path.rpartition("/")
+        group, written = (folder, file_group_of(name)), instant_of_log_file(name)
+        is_complete = written in completed or "" < written < timeline.instants[0]
+        if is_complete and group not in known and not name.endswith(_CHANGES):
+            found.setdefault(group, []).append((path, size))
+    return [LogOnlySlice(name, folder, tuple(sorted(logs, key=_order))) for (folder, name), logs in found.items()]
+
+
+def _candidates(storage: Storage, groups: set[Group], options: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """(path, size) of the files that may belong to such groups, and of others."""
+    if _has_archive(storage, options):
+        below = storage.list_below()
+        yield from ((entry.name, entry.size) for entry in below if not entry.name.startswith(f"{META_FOLDER}/"))
+        return
+    for folder in filter(storage.has_folder, {folder for folder, _ in groups}):
+        for entry in storage.list_from(folder):
+            yield f"{folder}/{entry.name}" if folder else entry.name, entry.size
+
+
+def _order(log: tuple[str, int]) -> tuple[str, int]:
+    return log_file_order(log[0].rsplit("/", 1)[-1])
+
+
+def _has_archive(storage: Storage, options: Mapping[str, str]) -> bool:
+    folder = f"{timeline_folder(options)}/{options.get('hoodie.timeline.history.path') or 'history'}"
+    return storage.has_folder(folder) and bool(storage.list_from(folder))

@@ -1,0 +1,105 @@
+"""File groups without a base file, on a table that Hudi wrote: all its rows are in log files."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lakescan
+from lakescan.errors import MissingDataFile, UnsupportedFeature
+from lakescan.hudi.completeness import check_complete
+from lakescan.hudi.log_only import log_only_slices
+from lakescan.hudi.snapshot import HudiSnapshot
+
+from .conftest import OURS
+from .test_errors import log_files
+
+Unpack = Callable[[str], Path]
+TABLE = "log_only_v9"
+
+
+def rows(snapshot: HudiSnapshot) -> list[list[object]]:
+    found = snapshot.scan().select("id", "name", "part").build().to_arrow()
+    return sorted(list(row.values()) for row in found.to_pylist())
+
+
+def test_the_rows_are_those_that_hudi_reads(unpack: Unpack) -> None:
+    path = unpack(TABLE)
+    assert not list(path.rglob("*.parquet"))
+    assert rows(lakescan.open(path).snapshot()) == json.loads((OURS / f"{TABLE}.json").read_text())["rows"]
+
+
+def test_an_older_instant_has_the_rows_of_then(unpack: Unpack) -> None:
+    table = lakescan.open(unpack(TABLE))
+    first, second, third = table.snapshot().timeline.instants
+    ids = [[row[0] for row in rows(table.snapshot(version=instant))] for instant in (first, second, third)]
+    assert ids == [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5, 12, 13], [0, 1, 2, 3, 5, 12, 13]]
+    assert {row[0]: row[1] for row in rows(table.snapshot(version=first))}[2] == "s0002"
+
+
+def test_filters_on_partitions_and_statistics_drop_such_slices(unpack: Unpack) -> None:
+    snapshot = lakescan.open(unpack(TABLE)).snapshot()
+    for where, ids in (("part = 'b'", [12, 13]), ("id = 12", [12]), ("id < 2", [0, 1])):
+        scan = snapshot.scan().filter(where).build()
+        assert scan.files().num_rows == 1
+        assert sorted(scan.to_arrow()["id"].to_pylist()) == ids
+
+
+def test_nothing_is_counted_without_merging(unpack: Unpack) -> None:
+    scan = lakescan.open(unpack(TABLE)).snapshot().scan().build()
+    assert scan.files()["rows"].null_count == 2
+    assert scan.estimates().rows is None
+
+
+def test_a_read_of_base_files_alone_has_no_row(unpack: Unpack) -> None:
+    assert rows(lakescan.open(unpack(TABLE)).read_optimized().snapshot()) == []
+
+
+def test_a_log_file_that_is_gone_is_an_error(copy: Unpack) -> None:
+    path = copy(TABLE)
+    log_files(path)[0].unlink()
+    with pytest.raises(MissingDataFile, match=r"\.log\."):
+        rows(lakescan.open(path).snapshot())
+
+
+def test_a_folder_that_is_gone_is_an_error(copy: Unpack) -> None:
+    path = copy(TABLE)
+    for file in (path / "b").iterdir():
+        file.unlink()
+    (path / "b").rmdir()
+    with pytest.raises((MissingDataFile, UnsupportedFeature), match=r"\.log\."):
+        rows(lakescan.open(path).snapshot())
+
+
+def test_groups_whose_commits_were_archived_are_found_too(copy: Unpack) -> None:
+    """As the archiver does it: the oldest commit leaves the timeline for its history."""
+    path = copy(TABLE)
+    wanted = rows(lakescan.open(path).snapshot())
+    timeline = path / ".hoodie/timeline"
+    first, second, _ = lakescan.open(path).snapshot().timeline.instants
+    (timeline / "history").mkdir(exist_ok=True)
+    (timeline / "history" / "manifest_1").write_text("{}")
+    for instant in (first, second):
+        for file in timeline.glob(f"{instant}*"):
+            file.unlink()
+    assert rows(lakescan.open(path).snapshot()) == wanted
+
+
+def test_a_log_file_of_a_commit_under_way_is_no_part_of_a_slice(copy: Unpack) -> None:
+    path = copy(TABLE)
+    third = lakescan.open(path).snapshot().timeline.instants[2]
+    (done,) = (path / ".hoodie/timeline").glob(f"{third}_*.deltacommit")
+    done.unlink()
+    assert [row[0] for row in rows(lakescan.open(path).snapshot())] == [0, 1, 2, 3, 4, 5, 12, 13]
+
+
+def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) -> None:
+    """There the name of a log file does not say which commit wrote it."""
+    snapshot = lakescan.open(unpack(TABLE)).snapshot()
+    storage, timeline, instant = snapshot.storage, snapshot.timeline, snapshot.instant
+    older = {**snapshot.properties, "hoodie.table.version": "6"}
+    assert log_only_slices(storage, timeline, instant, [], older) == []
+    assert len(log_only_slices(storage, timeline, instant, [], snapshot.properties)) == 2
+    with pytest.raises(UnsupportedFeature, match="a file group without a base file"):
+        check_complete(storage, timeline, instant, [])
