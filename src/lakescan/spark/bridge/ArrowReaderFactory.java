@@ -1,9 +1,9 @@
 package lakescan;
 
 import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
 
+import org.apache.arrow.vector.ValueVector;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
 import org.apache.spark.api.python.ChainedPythonFunctions;
@@ -109,7 +109,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       ArrowColumnVector row = (ArrowColumnVector) batch.column(0);
       ColumnVector[] columns = new ColumnVector[schema.length()];
       for (int at = 0; at < columns.length; at++) {
-        columns[at] = row.getChild(at);
+        columns[at] = new Column(((ArrowColumnVector) row.getChild(at)).getValueVector());
       }
       current = new ColumnarBatch(columns, batch.numRows());
       return true;
@@ -117,6 +117,14 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
 
     public Object get() {
       return current;
+    }
+
+    public void close() {}
+  }
+  /** Spark closes a batch after use, but the runner loads its next one into the same vectors, and closes them itself. */
+  private static final class Column extends ArrowColumnVector {
+    Column(ValueVector vector) {
+      super(vector);
     }
 
     public void close() {}

@@ -92,6 +92,10 @@ class Bridge:
             found.put(key, value)
         return found
 
+    def text_map(self, items: JavaObject) -> dict[str, str]:
+        # Python's own way over a Java map ends with an exception in Java, which takes longer than all the rest.
+        return {str(key): str(items.get(key)) for key in items.keySet().toArray()}
+
     def optional_long(self, value: int | None) -> JavaObject:
         optional = self.java_class("java.util.OptionalLong")
         return optional.empty() if value is None else optional.of(value)
