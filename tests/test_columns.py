@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from lakescan.columns import empty_structs, member
+from lakescan.columns import empty_structs, member, nested
 
 
 @pytest.mark.parametrize("name", ["a", ".a", "[0]", "a.b", "", "é", "`a`"])
@@ -32,3 +32,16 @@ def test_rows_without_fields_keep_their_number(count: int) -> None:
     found = empty_structs(count)
     assert (len(found), found.null_count) == (count, 0)
     assert pa.RecordBatch.from_struct_array(found).num_rows == count
+
+
+def test_structs_are_made_of_the_leaves_that_are_given_and_nulls_for_the_others() -> None:
+    kind = pa.struct(
+        [("a", pa.int64()), ("s", pa.struct([("x", pa.string()), ("y", pa.int32())])), ("e", pa.struct([]))]
+    )
+    made = nested(kind, {("a",): pa.array([1, 2]), ("s", "x"): pa.array(["p", None])}, 2)
+    assert made.type == kind
+    assert made.to_pylist() == [
+        {"a": 1, "s": {"x": "p", "y": None}, "e": {}},
+        {"a": 2, "s": {"x": None, "y": None}, "e": {}},
+    ]
+    assert nested(pa.int64(), {}, 2).to_pylist() == [None, None]

@@ -24,6 +24,12 @@ def test_files_are_listed_in_order_from_a_name_on_and_folders_are_not_files(fold
     assert storage.list_from(folder.name, "x") == []
 
 
+def test_all_files_below_are_listed_by_their_paths(folder: Path) -> None:
+    found = Storage.at(folder).list_below()
+    assert [(entry.name, entry.size) for entry in found] == [("a", 1), ("b", 2), ("c", 10), ("sub/d", 4)]
+    assert Storage.at(folder.as_uri()).list_below() == found
+
+
 def test_an_entry_has_the_files_time_in_milliseconds(folder: Path) -> None:
     os.utime(folder / "a", ns=(0, 1_700_000_000_123_456_789))
     assert Storage.at(folder).list_from("")[0] == Entry("a", 1, 1_700_000_000_123)
