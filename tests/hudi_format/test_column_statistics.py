@@ -5,6 +5,7 @@ and so on (see `tests/data/hudi/make_tables.py`).
 """
 
 import json
+import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -291,6 +292,14 @@ def test_a_damaged_index_is_passed_over_with_a_warning(name: str, damage: str, c
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnStatisticsIgnored)
         assert snapshot.scan().filter("id < 12").build().files().num_rows == snapshot.num_files
+
+
+@pytest.mark.parametrize("name", [TYPES, TYPES_V6])
+def test_an_index_that_is_gone_is_passed_over_with_a_warning(name: str, copy: Unpack) -> None:
+    path = copy(name)
+    shutil.rmtree(path / ".hoodie/metadata/column_stats")
+    with pytest.warns(ColumnStatisticsIgnored, match="column_stats"):
+        assert ids(lakescan.open(path).snapshot(), "id < 3") == [0, 1, 2]
 
 
 def test_what_an_instant_that_was_never_completed_wrote_is_not_read(copy: Unpack) -> None:

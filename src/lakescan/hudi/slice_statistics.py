@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.errors import ColumnStatisticsIgnored, CorruptDataFile, MissingDataFile, UnsupportedFeature
+from lakescan.errors import ColumnStatisticsIgnored, CorruptDataFile, UnsupportedFeature
 from lakescan.hudi.column_statistics import PARTITION, FileRanges, IndexedFile, read_ranges
 from lakescan.hudi.metadata_table import MetadataPartition
 from lakescan.reader.aggregate import extremes
@@ -65,7 +65,7 @@ class SliceStatistics:
             return None
         try:
             return self._combined(read_ranges(self._index, name, kind, self._files))
-        except (CorruptDataFile, MissingDataFile, UnsupportedFeature) as error:
+        except (CorruptDataFile, FileNotFoundError, UnsupportedFeature) as error:
             warnings.warn(ColumnStatisticsIgnored(self.storage.location, str(error)), stacklevel=2)
             return None
 
