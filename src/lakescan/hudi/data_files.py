@@ -46,20 +46,22 @@ class HudiFiles:
         logs = file["log_files"]
         if logs is None:
             return None
-        return (_as_floats(batch, source) for batch in self._merged(_base(file["path"]), logs, source.names))
+        return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
 
     def _names(self, path: str) -> FileNames | None:
-        written = int(instant_of_base_file(path.rsplit("/", 1)[-1]) or 0)
+        name = path.rsplit("/", 1)[-1]
+        written = int(instant_of_base_file(name) or instant_of_log_file(name) or 0)
         known = [names for names in self.names if names.since <= written]
         return known[-1] if known and known[-1].names else None
 
-    def _merged(self, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        if self._names(base) is not None:
+    def _merged(self, path: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        if self._names(path) is not None:
             raise UnsupportedFeature(
-                self.storage.full_path(base),
-                "log files merged with a base file from before a column was renamed or dropped",
+                self.storage.full_path(path),
+                "log files merged with a file from before a column was renamed or dropped",
                 "Compact the table, then read it.",
             )
+        base = _base(path)
         for log in logs:
             check_log_file(self.storage, log)
         if self.since is None:

@@ -20,7 +20,7 @@ from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.completeness import check_complete
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.log_only import log_only_slices
-from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
+from lakescan.hudi.names import META_FOLDER, instant_of_log_file
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
@@ -49,10 +49,7 @@ class FileSlices:
         logs = [self._logs(slice_) for slice_ in found]
         sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
         base = [slice_.base_file_relative_path() for slice_ in found]
-        instants = [
-            instant_of_base_file(slice_.base_file_name) or _own_instant(path)
-            for slice_, path in zip(found, base, strict=True)
-        ]
+        instants = [slice_.creation_instant_time for slice_ in found]
         # Rows of some commits only are never read from the base file alone, so there the list is empty and not null.
         none: list[str] | None = None if self.since is None else []
         table = pa.table(

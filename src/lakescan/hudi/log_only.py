@@ -31,6 +31,10 @@ class LogOnlySlice:
     base_file_name = ""
     base_file_size = 0
 
+    @property
+    def creation_instant_time(self) -> str:
+        return _order(self.logs[0])[0]
+
     def base_file_relative_path(self) -> str:
         return self.logs[0][0]
 
