@@ -93,7 +93,9 @@ class FileSlices:
             return []
         options = hudi.HudiReadOptions().with_as_of_timestamp(self.instant)
         with named_failures(self.storage, META_FOLDER):
-            found = self.timeline.table.get_file_slices(options)
+            given = self.timeline.table.get_file_slices(options)
+        # A group that has a base file only later is given without one, and with log files of any age.
+        found = [slice_ for slice_ in given if slice_.base_file_name]
         for slice_ in found:
             if not slice_.base_file_name.endswith(".parquet"):
                 raise UnsupportedFeature(
