@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.engine import merged
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.log_blocks import check_log_file
-from lakescan.hudi.names import COMMIT_TIME, instant_of_base_file
+from lakescan.hudi.names import instant_of_base_file
 from lakescan.storage import Storage
 
 
@@ -26,8 +25,6 @@ class HudiFiles:
     storage: Storage
     instant: str
     """Blocks of later commits are not merged."""
-    since: str | None = None
-    """Only rows that this commit or a later one wrote."""
     names: tuple[FileNames, ...] = ()
     """How files of an age name their fields, oldest first."""
 
@@ -62,12 +59,7 @@ class HudiFiles:
             )
         for log in logs:
             check_log_file(self.storage, log)
-        if self.since is None:
-            yield from merged(self.storage, self.instant, base, logs, columns)
-            return
-        # The commit of a row is known only after merging, so it is read too; the reader leaves it out again.
-        for batch in merged(self.storage, self.instant, base, logs, list(dict.fromkeys([*columns, COMMIT_TIME]))):
-            yield batch.filter(pc.greater_equal(batch.column(COMMIT_TIME), self.since))
+        yield from merged(self.storage, self.instant, base, logs, columns)
 
 
 def _as_floats(batch: pa.RecordBatch, source: pa.Schema) -> pa.RecordBatch:

@@ -48,8 +48,6 @@ class FileSlices:
         sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
         base = [slice_.base_file_relative_path() for slice_ in found]
         instants = [instant_of_base_file(slice_.base_file_name) for slice_ in found]
-        # Rows of some commits only are never read from the base file alone, so there the list is empty and not null.
-        none: list[str] | None = None if self.since is None else []
         table = pa.table(
             {
                 "path": pa.array(base, pa.string()),
@@ -57,7 +55,7 @@ class FileSlices:
                 "modification_time": pa.array([_milliseconds(instant) for instant in instants], pa.int64()),
                 "partition": self._partition,
                 "deletion_vector": pa.nulls(len(found), _NO_VECTOR),
-                "log_files": pa.array([[name for name, _ in log] or none for log in logs], pa.list_(pa.string())),
+                "log_files": pa.array([[name for name, _ in log] or None for log in logs], pa.list_(pa.string())),
                 "instant": pa.array(instants, pa.string()),
             }
         )

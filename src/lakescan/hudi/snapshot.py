@@ -21,11 +21,11 @@ from lakescan.hudi.data_files import HudiFiles
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.evolution import FileNames, file_names
 from lakescan.hudi.file_slices import FileSlices
-from lakescan.hudi.names import PROPERTIES
+from lakescan.hudi.names import COMMIT_TIME, PROPERTIES
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
-from lakescan.predicate import Column
+from lakescan.predicate import Column, col
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.statistics import statistics_type
@@ -117,10 +117,12 @@ class HudiSnapshot:
     @property
     def data_files(self) -> HudiFiles:
         with self._lock:
-            return HudiFiles(self.storage, self.instant, self.since, self._file_names)
+            return HudiFiles(self.storage, self.instant, self._file_names)
 
     def scan(self) -> ScanBuilder:
-        return ScanBuilder(self)
+        builder = ScanBuilder(self)
+        # Which commit wrote a row is known for certain only after merging: a filter like any other.
+        return builder if self.since is None else builder.filter(col(COMMIT_TIME) >= self.since)
 
     def files(self) -> pa.Table:
         with self._lock:
