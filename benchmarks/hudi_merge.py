@@ -41,7 +41,8 @@ class Hudi:
     def ask(self, **request: Any) -> Any:
         requests: IO[str] | None = self.process.stdin
         answers: IO[str] | None = self.process.stdout
-        assert requests and answers
+        assert requests
+        assert answers
         print(json.dumps(request), file=requests, flush=True)
         answer = answers.readline()
         if not answer:

@@ -10,6 +10,7 @@ from lakescan.delta import DeltaTable, is_delta, open_delta
 from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.errors import TableNotFound
 from lakescan.hudi import HudiTable, is_hudi
+from lakescan.hudi.stream.pinned import PinnedHudiStream
 from lakescan.scan.snapshot import Table
 from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
@@ -40,4 +41,6 @@ def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Tabl
 
 def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:
     """The table as a stream with these options, None where its format cannot be read as one."""
-    return PinnedDeltaStream.of(table, options) if isinstance(table, DeltaTable) else None
+    if isinstance(table, DeltaTable):
+        return PinnedDeltaStream.of(table, options)
+    return PinnedHudiStream.of(table, options) if isinstance(table, HudiTable) else None

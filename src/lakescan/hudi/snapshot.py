@@ -34,6 +34,18 @@ from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)
+class Description:
+    """A table's columns, and how its files name them. Picklable."""
+
+    spark_schema: str
+    names: tuple[FileNames, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return arrow_schema(json.loads(self.spark_schema))
+
+
+@dataclass(frozen=True)
 class HudiSnapshot:
     """A table at an instant. Implements `scan.Snapshot`."""
 
@@ -43,6 +55,8 @@ class HudiSnapshot:
     base_files_only: bool = False
     since: str | None = None
     """Only rows that this commit or a later one wrote."""
+    description: Description | None = None
+    """The columns that rows are given in; those of the instant itself where None."""
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     format = "hudi"
@@ -101,6 +115,11 @@ class HudiSnapshot:
     def spark_schema(self) -> str:
         return json.dumps(self._spark_schema)
 
+    def describe(self) -> Description:
+        """The columns as they are at this instant, for another one."""
+        with self._lock:
+            return Description(self.spark_schema, self._file_names)
+
     @property
     def partition_columns(self) -> tuple[str, ...]:
         with self._lock:
@@ -145,6 +164,9 @@ class HudiSnapshot:
 
     @cached_property
     def _spark_schema(self) -> dict[str, Any]:
+        if self.description is not None:
+            described: dict[str, Any] = json.loads(self.description.spark_schema)
+            return described
         avro, file = self.timeline.schema(self.instant)
         if not avro:
             # hudi-rs reads the escapes of a properties file; without a commit the schema is only there.
@@ -155,6 +177,8 @@ class HudiSnapshot:
 
     @cached_property
     def _file_names(self) -> tuple[FileNames, ...]:
+        if self.description is not None:
+            return self.description.names
         return file_names(self.storage, self.timeline, self.instant)
 
     @cached_property

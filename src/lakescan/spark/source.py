@@ -85,7 +85,7 @@ class LakescanDataSource(DataSource):
                 "it is an option of a batch. A stream has startingVersion and startingTimestamp, and gives every row.",
             )
         if self._stream is None:
-            raise UnsupportedFeature(self._location, "reading as a stream", "Streams are read from Delta tables.")
+            raise UnsupportedFeature(self._location, "reading as a stream")
         refuse_what_the_api_lacks(self._stream)
         columns = _chosen(schema, self._spark_schema)
         output = pa.schema([self._stream.schema.field(name) for name in columns])
