@@ -7,7 +7,7 @@ that folders tell; other bounds are unknown, because hudi-rs does not give the m
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
 from typing import Any
@@ -142,6 +142,10 @@ class HudiSnapshot:
         builder = ScanBuilder(self)
         # Which commit wrote a row is known for certain only after merging: a filter like any other.
         return builder if self.since is None else builder.filter(col(COMMIT_TIME) >= self.since)
+
+    def read_optimized(self) -> "HudiSnapshot":
+        """The same instant by its base files alone."""
+        return replace(self, base_files_only=True, _lock=RLock())
 
     def files(self) -> pa.Table:
         with self._lock:
