@@ -88,7 +88,7 @@ class SparkScan(Proxy):
         return self.bridge.metric_values(metric_values(self.last_run.report()))
 
     def columnarSupportMode(self) -> JavaObject:
-        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
+        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
 
     def input_partitions(self, scan: Scan | AggregateScan) -> JavaObject:
         self._planning.result()
