@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakescan.errors import UnsupportedFeature
-from lakescan.hudi.engine import merged
+from lakescan.hudi.engine import SchemasDiffer, merged, merged_as_they_are
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.log_blocks import check_log_file
 from lakescan.hudi.names import instant_of_base_file
+from lakescan.hudi.one_schema import OneSchema
 from lakescan.storage import Storage
 
 
@@ -25,6 +25,8 @@ class HudiFiles:
     storage: Storage
     instant: str
     """Blocks of later commits are not merged."""
+    schema: pa.Schema
+    """All columns of the table."""
     names: tuple[FileNames, ...] = ()
     """How files of an age name their fields, oldest first."""
 
@@ -33,7 +35,7 @@ class HudiFiles:
         return path
 
     def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
-        names = self._names(file["path"])
+        names = self._names(_written_at(file["path"]))
         return source if names is None else names.rename(source)
 
     def deleted_rows(self, file: Mapping[str, Any]) -> None:
@@ -45,21 +47,25 @@ class HudiFiles:
             return None
         return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
 
-    def _names(self, path: str) -> FileNames | None:
-        written = int(instant_of_base_file(path.rsplit("/", 1)[-1]) or 0)
-        known = [names for names in self.names if names.since <= written]
+    def _names(self, instant: str) -> FileNames | None:
+        known = [names for names in self.names if names.since <= int(instant or 0)]
         return known[-1] if known and known[-1].names else None
 
     def _merged(self, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        if self._names(base) is not None:
-            raise UnsupportedFeature(
-                self.storage.full_path(base),
-                "log files merged with a base file from before a column was renamed or dropped",
-                "Compact the table, then read it.",
-            )
         for log in logs:
             check_log_file(self.storage, log)
-        yield from merged(self.storage, self.instant, base, logs, columns)
+        if self._names(_written_at(base)) is None:
+            try:
+                yield from merged(self.storage, self.instant, base, logs, columns)
+                return
+            except SchemasDiffer:
+                pass
+        with OneSchema(self.storage, self.schema, self._names).rewritten(base, logs) as place:
+            yield from merged_as_they_are(place, self.instant, base, logs, columns)
+
+
+def _written_at(base: str) -> str:
+    return instant_of_base_file(base.rsplit("/", 1)[-1])
 
 
 def _as_floats(batch: pa.RecordBatch, source: pa.Schema) -> pa.RecordBatch:

@@ -1,9 +1,13 @@
-"""The frames of a log file, walked to see that no block is cut off.
+"""The blocks of a log file, walked to see that none is cut off, and read where hudi-rs gives no way to.
 
 Written by hand because hudi-rs, as Hudi's own reader, passes over a block that is cut off or whose frame does not fit,
-and the rows of that block are then missing from the answer in silence. Only frames are read, never contents: a magic
-word, the block's length, and behind the block its length once more.
+and the rows of that block are then missing from the answer in silence. A check reads only frames: a magic word, the
+block's length, and behind the block its length once more. Whole blocks are read for the metadata table alone.
 """
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -12,10 +16,54 @@ from lakescan.storage import Storage
 
 _MAGIC = b"#HUDI#"
 _LENGTH = 8
+_INSTANT, _SCHEMA, _IS_PARTIAL = 0, 2, 7
+HFILE_BLOCK = 4
+
+
+@dataclass(frozen=True)
+class LogBlock:
+    """A block's kind, what its header says, and its content as it is."""
+
+    kind: int
+    headers: Mapping[int, str]
+    content: bytes
+
+    @property
+    def instant(self) -> str:
+        """The commit that wrote it."""
+        return self.headers.get(_INSTANT, "")
+
+    @property
+    def schema(self) -> str:
+        """The Avro schema of its records."""
+        return self.headers.get(_SCHEMA, "")
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether its records have some columns only, and the others stay as they were."""
+        return self.headers.get(_IS_PARTIAL, "").lower() == "true"
 
 
 def check_log_file(storage: Storage, path: str) -> None:
     """Raises an error that names the file unless it is whole blocks from its first byte to its last."""
+    for _ in _frames(storage, path):
+        pass
+
+
+def log_blocks(storage: Storage, path: str) -> Iterator[LogBlock]:
+    """The blocks of a log file, in the order in which they were written; an error where one is not whole."""
+    name = storage.full_path(path)
+    for file, at, end in _frames(storage, path):
+        head = len(_MAGIC) + _LENGTH
+        file.seek(at + head)
+        try:
+            yield _block(bytes(file.read(end - at - head)))
+        except (struct.error, UnicodeDecodeError) as error:
+            raise CorruptDataFile(name, f"the log block at byte {at} is damaged: {error}") from error
+
+
+def _frames(storage: Storage, path: str) -> Iterator[tuple[pa.NativeFile, int, int]]:
+    """(the open file, where a block begins, where it ends)."""
     name = storage.full_path(path)
     try:
         file = storage.open(path)
@@ -24,7 +72,24 @@ def check_log_file(storage: Storage, path: str) -> None:
     with file:
         size, at = file.size(), 0
         while at < size:
-            at = _next_block(file, name, at, size)
+            end = _next_block(file, name, at, size)
+            yield file, at, end
+            at = end
+
+
+def _block(body: bytes) -> LogBlock:
+    """A block behind its frame: the format's version, its kind, headers, content."""
+    _, kind, count = struct.unpack_from(">iii", body, 0)
+    at, headers = 12, {}
+    for _ in range(count):
+        key, length = struct.unpack_from(">ii", body, at)
+        headers[key] = body[at + 8 : at + 8 + length].decode()
+        at += 8 + length
+    (length,) = struct.unpack_from(">q", body, at)
+    content = body[at + 8 : at + 8 + length]
+    if len(content) != length:
+        raise struct.error("its content is longer than the block")
+    return LogBlock(kind, headers, content)
 
 
 def _next_block(file: pa.NativeFile, name: str, at: int, size: int) -> int:

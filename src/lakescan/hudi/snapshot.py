@@ -136,7 +136,7 @@ class HudiSnapshot:
     @property
     def data_files(self) -> HudiFiles:
         with self._lock:
-            return HudiFiles(self.storage, self.instant, self._file_names)
+            return HudiFiles(self.storage, self.instant, self.schema, self._file_names)
 
     def scan(self) -> ScanBuilder:
         builder = ScanBuilder(self)
