@@ -4,9 +4,10 @@ hudi-rs resolves the timeline, the file slices and the merging of base and log f
 what went wrong is only in its text, so the texts are told apart here and nowhere else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import hudi
@@ -24,6 +25,7 @@ from lakescan.hudi.names import PROPERTIES
 from lakescan.storage import Storage
 
 _BATCH_ROWS = 1 << 16
+_BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
 _REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge")
 # As Hudi on Spark merges. It matters where a base file has a key twice: a log record is then about one of the two rows.
@@ -66,8 +68,7 @@ def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: 
                 raise
             raise SchemasDiffer from error
         if first is not None:
-            yield first
-            yield from batches
+            yield from _larger(chain([first], batches))
 
 
 def merged_as_they_are(
@@ -77,7 +78,21 @@ def merged_as_they_are(
     with named_failures(storage, base):
         wanted = _wanted(columns)
         reader = hudi.HudiFileGroupReader(uri(storage), {"hoodie.read.end.timestamp": instant, **_BY_POSITION})
-        yield from reader.read_file_slice_from_paths_stream(base, logs, wanted)
+        yield from _larger(reader.read_file_slice_from_paths_stream(base, logs, wanted))
+
+
+def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches: hudi-rs merges a thousand rows at a time, and every batch has its cost."""
+    found: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        found.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _BATCH_ROWS or size >= _BATCH_BYTES:
+            yield pa.concat_batches(found)
+            found, rows, size = [], 0, 0
+    if found:
+        yield pa.concat_batches(found)
 
 
 def _wanted(columns: list[str]) -> Any:
