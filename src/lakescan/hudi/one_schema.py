@@ -17,16 +17,15 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakescan.errors import CorruptDataFile, UnsupportedFeature
-from lakescan.hudi.avro_schema import spark_schema
+from lakescan.errors import CorruptDataFile
+from lakescan.hudi.avro_records import avro_rows
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.log_blocks import LogBlock, log_blocks
-from lakescan.hudi.names import META_COLUMNS, PROPERTIES, instant_of_base_file
+from lakescan.hudi.names import PROPERTIES, instant_of_base_file
 from lakescan.hudi.source_schema import source_schema
 from lakescan.predicate import TRUE
 from lakescan.reader.align import align_batch, find_field
 from lakescan.reader.parquet_file import ParquetRows
-from lakescan.schema import arrow_schema
 from lakescan.storage import Storage
 
 _MAGIC = b"#HUDI#"
@@ -61,22 +60,15 @@ class OneSchema:
         return _parquet(pa.Table.from_batches(batches, self.schema))
 
     def _block(self, path: str, block: LogBlock) -> bytes:
-        if block.kind == _PARQUET:
-            return _framed(block, self._parquet_block(path, block))
-        if block.kind == _AVRO and self._has_other_columns(path, block):
-            raise UnsupportedFeature(
-                self.storage.full_path(path),
-                "Avro log blocks of several schemas in one file slice",
-                "Compact the table, then read it.",
-            )
-        return _framed(block, block.content)
-
-    def _parquet_block(self, path: str, block: LogBlock) -> bytes:
         name = self.storage.full_path(path)
-        try:
-            rows = pq.read_table(io.BytesIO(block.content))
-        except (pa.ArrowInvalid, OSError) as error:
-            raise CorruptDataFile(name, f"a log block is no Parquet file ({error})") from error
+        if block.kind == _PARQUET:
+            return _framed(_PARQUET, block, self._aligned(name, block, _parquet_rows(block.content, name)))
+        if block.kind == _AVRO:
+            return _framed(_PARQUET, block, self._aligned(name, block, avro_rows(block.content, block.schema, name)))
+        return _framed(block.kind, block, block.content)
+
+    def _aligned(self, name: str, block: LogBlock, rows: pa.Table) -> bytes:
+        """A block's rows in the table's schema, as a Parquet file."""
         source = self._source(block.instant)
         # A block of a partial update has some columns only, and means it.
         places = [find_field(field, rows.schema) for field in source]
@@ -88,21 +80,21 @@ class OneSchema:
             batches.append(align_batch(name, batch.num_rows, found, twins, schema))
         return _parquet(pa.Table.from_batches(batches, schema))
 
-    def _has_other_columns(self, path: str, block: LogBlock) -> bool:
-        """Whether a block's columns are not the table's own; a partial update may have fewer."""
-        found = arrow_schema(spark_schema(block.schema, False, self.storage.full_path(path)))
-        own = {field.name: field.type for field in self.schema if field.name not in META_COLUMNS}
-        given = {field.name: field.type for field in found}
-        return self.names(block.instant) is not None or any(own.get(name) != kind for name, kind in given.items())
-
     def _source(self, instant: str) -> pa.Schema:
         source, names = source_schema(self.schema), self.names(instant)
         return source if names is None else names.rename(source)
 
 
-def _framed(block: LogBlock, content: bytes) -> bytes:
+def _parquet_rows(content: bytes, name: str) -> pa.Table:
+    try:
+        return pq.read_table(io.BytesIO(content))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise CorruptDataFile(name, f"a log block is no Parquet file ({error})") from error
+
+
+def _framed(kind: int, block: LogBlock, content: bytes) -> bytes:
     headers = [(key, text.encode()) for key, text in block.headers.items()]
-    body = struct.pack(">iii", _VERSION, block.kind, len(headers))
+    body = struct.pack(">iii", _VERSION, kind, len(headers))
     body += b"".join(struct.pack(">ii", key, len(text)) + text for key, text in headers)
     body += struct.pack(">q", len(content)) + content + struct.pack(">i", 0)
     # The length counts what follows it; the one behind the block counts the magic word too.
