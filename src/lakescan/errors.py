@@ -145,7 +145,7 @@ class MissingDataFile(LakescanError, FileNotFoundError):
     def __init__(self, file: str) -> None:
         super().__init__(
             f"The data file {file} is in the table's log but not in storage. It may have been removed by VACUUM "
-            "(then read a newer version) or by hand (then restore it). No partial answer is given."
+            "or Hudi's cleaner (then read a newer version) or by hand (then restore it). No partial answer is given."
         )
 
 

@@ -74,6 +74,14 @@ class HudiBuilder:
         left = kept.filter(pa.compute.invert(gone))
         return self._commit(instant, {group: left}, left.drop_columns(list(META)).schema)
 
+    def replace(self, group: int, other: int, rows: pa.Table) -> str:
+        """One file group in place of another, as an overwrite does."""
+        instant = self.next_instant()
+        made = _with_meta(rows, instant, f"group-{other}-0_0-0-0_{instant}.parquet")
+        self._commit(instant, {other: made}, rows.schema, {"": [f"group-{group}-0"]})
+        del self.groups[group]
+        return instant
+
     def begin(self) -> str:
         """A commit under way."""
         instant = self.next_instant()
@@ -98,7 +106,13 @@ class HudiBuilder:
         """The file that a commit wrote is removed."""
         (self.path / f"group-{group}-0_0-0-0_{instant}.parquet").unlink()
 
-    def _commit(self, instant: str, groups: Mapping[int, pa.Table], schema: pa.Schema) -> str:
+    def _commit(
+        self,
+        instant: str,
+        groups: Mapping[int, pa.Table],
+        schema: pa.Schema,
+        replaced: Mapping[str, list[str]] | None = None,
+    ) -> str:
         stats = []
         for group, rows in groups.items():
             name = f"group-{group}-0_0-0-0_{instant}.parquet"
@@ -111,7 +125,12 @@ class HudiBuilder:
         fields = [{"name": found.name, "type": ["null", _AVRO[found.type]]} for found in schema]
         avro = json.dumps({"type": "record", "name": "made", "fields": fields})
         commit = {"partitionToWriteStats": {"": stats}, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
-        (self.path / ".hoodie" / f"{instant}.commit").write_text(json.dumps(commit))
+        if replaced:
+            commit |= {"partitionToReplaceFileIds": replaced, "operationType": "INSERT_OVERWRITE"}
+            (self.path / ".hoodie" / f"{instant}.replacecommit.requested").touch()
+            (self.path / ".hoodie" / f"{instant}.replacecommit.inflight").touch()
+        action = "replacecommit" if replaced else "commit"
+        (self.path / ".hoodie" / f"{instant}.{action}").write_text(json.dumps(commit))
         return instant
 
 

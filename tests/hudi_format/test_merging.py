@@ -1,19 +1,27 @@
 """Slices whose base and log files differ in their schemas, and other hard merges: as Hudi on Spark reads them.
 
-`tests/data/make_hudi.py` wrote the tables with Hudi, and beside each the rows that Hudi reads.
+`tests/data/make_hudi_merges.py` wrote the tables with Hudi, and beside each the rows that Hudi reads.
 """
 
+import json
+import struct
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import lakescan
+from lakescan.errors import CorruptDataFile
+from lakescan.hudi.avro_records import avro_rows
+from lakescan.hudi.engine import SchemasDiffer
 
+from .tables import NAMES as GOLDEN
 from .tables import rows_of
 
-FOLDER = Path(__file__).parent.parent / "data" / "hudi"
+FOLDER = Path(__file__).parent.parent / "data" / "hudi_merges"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.zip"))
 
 
@@ -51,3 +59,30 @@ def test_nothing_is_left_behind_where_files_were_rewritten(
     monkeypatch.setattr("tempfile.tempdir", str(place))
     lakescan.open(made / "table").snapshot().scan().build().to_arrow()
     assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if "__mor__" in name])
+def test_rewritten_in_one_schema_every_golden_table_merges_to_the_same_rows(
+    name: str, unpack: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every type that the golden tables have, in Avro and in Parquet blocks, with deletes and rollbacks."""
+    expected = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
+
+    def refused(*_: object) -> Iterator[pa.RecordBatch]:
+        raise SchemasDiffer
+        yield
+
+    monkeypatch.setattr("lakescan.hudi.data_files.merged", refused)
+    found = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
+    assert rows_of(found) == rows_of(expected)
+
+
+@pytest.mark.parametrize("cut", [3, 20, 60])
+def test_an_avro_block_that_cannot_be_decoded_is_an_error_that_names_the_file(cut: int) -> None:
+    fields = [{"name": "a", "type": ["null", "long"]}, {"name": "b", "type": "string"}]
+    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+    records = [b"\x02" + bytes([2 * at]) + b"\x0ahello" for at in range(8)]
+    content = struct.pack(">ii", 3, len(records)) + b"".join(struct.pack(">i", len(one)) + one for one in records)
+    assert avro_rows(content, schema, "file").to_pylist() == [{"a": at, "b": "hello"} for at in range(8)]
+    with pytest.raises(CorruptDataFile, match=r"some\.log"):
+        avro_rows(content[:cut], schema, "some.log")

@@ -25,19 +25,22 @@ def avro_rows(content: bytes, schema: str, file: str) -> pa.Table:
     """The records of a block's content."""
     kinds = arrow_schema(spark_schema(schema, True, file))
     try:
-        record = json.loads(schema)
-        given = {field["name"] for field in record["fields"]}
-        read = _reader(record, {})
+        described = json.loads(schema)
+        given = {field["name"] for field in described["fields"]}
+        read = _reader(described, {})
         _, count = struct.unpack_from(">ii", content, 0)
         at, records = 8, []
         for _ in range(count):
             (length,) = struct.unpack_from(">i", content, at)
-            records.append(read(content, at + 4)[0])
-            at += 4 + length
+            found, end = read(content, at + 4)
+            if end != at + 4 + length:
+                raise ValueError(f"a record has {length} bytes and {end - at - 4} were read")
+            records.append(found)
+            at = end
     except (struct.error, IndexError, KeyError, ValueError, TypeError) as error:
         raise CorruptDataFile(file, f"an Avro log block cannot be decoded ({error})") from error
     fields = [field for field in kinds if field.name in given or field.name not in META_COLUMNS]
-    columns = [pa.array([found[field.name] for found in records], field.type) for field in fields]
+    columns = [pa.array([record[field.name] for record in records], field.type) for field in fields]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 

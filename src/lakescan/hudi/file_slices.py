@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lakescan.columns import empty_structs
 from lakescan.errors import UnsupportedFeature
+from lakescan.hudi.cleaned import check_not_cleaned
 from lakescan.hudi.completeness import check_complete
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
@@ -96,6 +97,7 @@ class FileSlices:
                     self.storage.location, f"base files that are not Parquet ({slice_.base_file_relative_path()})"
                 )
         check_complete(self.storage, self.timeline, self.instant, found)
+        check_not_cleaned(self.storage, self.timeline, self.instant, found)
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:

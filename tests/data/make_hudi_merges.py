@@ -1,8 +1,10 @@
-"""Small merge-on-read tables of real Hudi, each with what Hudi itself reads of it; run in the environment of `make peers`.
+"""Small merge-on-read tables of real Hudi, each with what Hudi itself reads of it.
+
+Run it in the environment of `make peers`: `.venv-hudi/bin/python tests/data/make_hudi_merges.py`.
 
 Each is the smallest that once was read wrong or refused: log files over a base file from before a column was renamed or
-widened, log files from before and after that, and a key that a base file has twice. They are kept as `hudi/<name>.zip`
-beside this file, with the rows in its folder `rows`.
+widened, log files from before and after that, and a key that a base file has twice. Each is kept beside this file as
+`hudi_merges/<name>.zip`, with the rows in its folder `rows`.
 """
 
 import os
@@ -113,7 +115,7 @@ TABLES: list[Callable[[Table], None]] = [
 
 def main() -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    (HERE / "hudi").mkdir(exist_ok=True)
+    (HERE / "hudi_merges").mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
         spark = hudi_session(Path(folder) / "warehouse")
         for make in TABLES:
@@ -123,7 +125,7 @@ def main() -> None:
                 make(table)
                 found = spark.read.format("hudi").options(**table.read_options).load(str(table.path))
                 found.coalesce(1).write.parquet(str(Path(folder) / name / "rows"))
-                keep(Path(folder) / name, HERE / "hudi" / f"{name}.zip")
+                keep(Path(folder) / name, HERE / "hudi_merges" / f"{name}.zip")
         spark.stop()
 
 
