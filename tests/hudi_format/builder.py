@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 META = (
@@ -63,15 +64,15 @@ class HudiBuilder:
         made = _with_meta(rows, instant, f"group-{group}-0_0-0-0_{instant}.parquet")
         if group in self.groups:
             kept = self.groups[group][1]
-            gone = pa.compute.is_in(kept["id"], rows["id"])
-            made = pa.concat_tables([kept.filter(pa.compute.invert(gone)), made], promote_options="default")
+            gone = pc.is_in(kept["id"], rows["id"])
+            made = pa.concat_tables([kept.filter(pc.invert(gone)), made], promote_options="default")
         return self._commit(instant, {group: made}, rows.schema)
 
     def delete(self, group: int, ids: Iterable[int]) -> str:
         instant = self.next_instant()
         kept = self.groups[group][1]
-        gone = pa.compute.is_in(kept["id"], pa.array(list(ids), pa.int64()))
-        left = kept.filter(pa.compute.invert(gone))
+        gone = pc.is_in(kept["id"], pa.array(list(ids), pa.int64()))
+        left = kept.filter(pc.invert(gone))
         return self._commit(instant, {group: left}, left.drop_columns(list(META)).schema)
 
     def replace(self, group: int, other: int, rows: pa.Table) -> str:

@@ -330,7 +330,7 @@ def hudi_session(warehouse: Path, more: Mapping[str, str] | None = None) -> Spar
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.sql.shuffle.partitions": "1",
         "spark.default.parallelism": "1",
-        "spark.driver.memory": "1500m",
+        "spark.driver.memory": "3g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         **(more or {}),
