@@ -1,6 +1,7 @@
 """A copy-on-write Hudi table of 8 million rows, against Spark's own Parquet reader on the same base files.
 
-Hudi has no writer in Python, so the table is written by hand, as those of the tests are. Both sides hand every row of the wanted columns to Spark's `noop` sink.
+Hudi has no writer in Python, so the table is written by hand, as those of the tests are. Both sides hand every row of
+the wanted columns to Spark's `noop` sink.
 """
 
 import shutil
@@ -16,7 +17,7 @@ import lakescan
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.hudi_format.builder import HudiBuilder  # noqa: E402
+from tests.hudi_format.builder import HudiBuilder
 
 BOUND = 1.2
 
