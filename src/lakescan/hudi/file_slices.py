@@ -9,7 +9,7 @@ estimates them.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import hudi
@@ -130,6 +130,7 @@ def _own_instant(path: str) -> str:
     return instant_of_log_file(path.rsplit("/", 1)[-1])
 
 
+@lru_cache(maxsize=1024)
 def _milliseconds(instant: str) -> int | None:
     """The time that an instant's digits spell; an instant is given to the second or to the millisecond."""
     try:

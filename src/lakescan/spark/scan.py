@@ -96,7 +96,9 @@ class SparkScan(Proxy):
         return self.bridge.input_partitions(pickle.dumps(task) for task in tasks)
 
     def reader_factory(self) -> JavaObject:
-        return self.bridge.reader_factory(partition_reader(self.scan.read_plan), worker_schema(self._schema))
+        plan = self.scan.read_plan
+        limited = plan.limit is not None
+        return self.bridge.reader_factory(partition_reader(plan), worker_schema(self._schema), limited)
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")

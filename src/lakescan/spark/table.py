@@ -77,7 +77,7 @@ class SparkTable(Proxy):
         return False
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
-        given = {**self._options, **dict(options.asCaseSensitiveMap())}
+        given = {**self._options, **self.bridge.text_map(options.asCaseSensitiveMap())}
         settings = Settings.of(self.bridge.confs("lakescan."), given)
         return SparkScanBuilder(self.bridge, as_asked(self.snapshot, given), settings)
 

@@ -1,9 +1,9 @@
 package lakescan;
 
 import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
 
+import org.apache.arrow.vector.ValueVector;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
 import org.apache.spark.api.python.ChainedPythonFunctions;
@@ -21,6 +21,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
 
 import scala.Option;
 import scala.Tuple2;
@@ -39,14 +40,21 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final String timeZone;
   private final boolean largeTypes;
   private final Map settings;
+  private final boolean limited;
 
   public ArrowReaderFactory(
-      PythonFunction function, StructType schema, String timeZone, boolean largeTypes, Map settings) {
+      PythonFunction function,
+      StructType schema,
+      String timeZone,
+      boolean largeTypes,
+      Map settings,
+      boolean limited) {
     this.function = function;
     this.schema = schema;
     this.timeZone = timeZone;
     this.largeTypes = largeTypes;
     this.settings = settings;
+    this.limited = limited;
   }
 
   public boolean supportColumnarReads(InputPartition partition) {
@@ -62,7 +70,11 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     Object row = new GenericInternalRow(new Object[] {task.pickedPartition()});
     Object wrapped = new GenericInternalRow(new Object[] {row});
     Iterator input = Iterator$.MODULE$.single(Iterator$.MODULE$.single(wrapped));
-    return new Reader(runner().compute(input, task.index(), TaskContext.get()), schema);
+    TaskContext context = TaskContext.get();
+    Reader reader = new Reader(runner().compute(input, task.index(), context), schema, limited);
+    // Listeners are called last come, first served: this one while the worker is still there.
+    context.addTaskCompletionListener(reader);
+    return reader;
   }
 
   private BasePythonRunner runner() {
@@ -90,14 +102,16 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     }
   }
 
-  private static final class Reader implements PartitionReader {
+  private static final class Reader implements PartitionReader, TaskCompletionListener {
     private final Iterator batches;
     private final StructType schema;
+    private final boolean limited;
     private ColumnarBatch current;
 
-    Reader(Iterator batches, StructType schema) {
+    Reader(Iterator batches, StructType schema, boolean limited) {
       this.batches = batches;
       this.schema = schema;
+      this.limited = limited;
     }
 
     public boolean next() {
@@ -109,7 +123,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       ArrowColumnVector row = (ArrowColumnVector) batch.column(0);
       ColumnVector[] columns = new ColumnVector[schema.length()];
       for (int at = 0; at < columns.length; at++) {
-        columns[at] = row.getChild(at);
+        columns[at] = new Column(((ArrowColumnVector) row.getChild(at)).getValueVector());
       }
       current = new ColumnarBatch(columns, batch.numRows());
       return true;
@@ -117,6 +131,25 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
 
     public Object get() {
       return current;
+    }
+
+    public void close() {}
+
+    /**
+     * Spark asks for no more rows than its limit, and so never sees the end of what the worker sends. A worker that
+     * stops at the limit itself is near that end; cut off before it, it would complain in the log.
+     */
+    public void onTaskCompletion(TaskContext task) {
+      while (limited && !task.isInterrupted() && !task.isFailed() && batches.hasNext()) {
+        batches.next();
+      }
+    }
+  }
+
+  /** Spark closes a batch after use, but the runner loads its next one into the same vectors, and closes them itself. */
+  private static final class Column extends ArrowColumnVector {
+    Column(ValueVector vector) {
+      super(vector);
     }
 
     public void close() {}

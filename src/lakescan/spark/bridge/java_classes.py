@@ -34,10 +34,10 @@ def _compile_and_send(bridge: "Bridge", name: str) -> JavaClasses:
     compiler.setParentClassLoader(bridge.java_class("java.lang.Thread").currentThread().getContextClassLoader())
     compiler.cook(files(__package__).joinpath(f"{name}.java").read_text())
     context: Any = bridge.spark.sparkContext
-    # Spark removes this folder when the session's process ends.
-    with tempfile.NamedTemporaryFile(dir=context._temp_dir, prefix="lakescan-", suffix=".jar", delete=False) as file:
-        with zipfile.ZipFile(file, "w") as jar:
-            for compiled, code in compiler.getBytecodes().items():
-                jar.writestr(f"{compiled.replace('.', '/')}.class", bytes(code))
-    context._jsc.addJar(Path(file.name).as_uri())
+    # Spark removes this folder when the driver's process ends.
+    jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / "lakescan.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for compiled, code in compiler.getBytecodes().items():
+            archive.writestr(f"{compiled.replace('.', '/')}.class", bytes(code))
+    context._jsc.addJar(jar.as_uri())
     return compiler.getClassLoader().loadClass(_PACKAGE + name)

@@ -92,6 +92,10 @@ class Bridge:
             found.put(key, value)
         return found
 
+    def text_map(self, items: JavaObject) -> dict[str, str]:
+        # Python's own way over a Java map ends with an exception in Java, which takes longer than all the rest.
+        return {str(key): str(items.get(key)) for key in items.keySet().toArray()}
+
     def optional_long(self, value: int | None) -> JavaObject:
         optional = self.java_class("java.util.OptionalLong")
         return optional.empty() if value is None else optional.of(value)
@@ -306,8 +310,11 @@ class Bridge:
         made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
         return self.array(READ + "InputPartition", made)
 
-    def reader_factory(self, read: Callable[..., Any], schema: StructType) -> JavaObject:
-        """A factory of readers in Python workers: `read` takes and gives iterators of Arrow batches."""
+    def reader_factory(self, read: Callable[..., Any], schema: StructType, limited: bool) -> JavaObject:
+        """A factory of readers in Python workers: `read` takes and gives iterators of Arrow batches.
+
+        Where it is `limited`, `read` ends by itself at the query's limit.
+        """
         pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, (read, schema))
         function = self.java_class("org.apache.spark.api.python.SimplePythonFunction")(
             bytearray(pickled),
@@ -323,7 +330,7 @@ class Bridge:
             conf
         )
         large = conf.arrowUseLargeVarTypes()
-        arguments = [function, self.data_type(schema.json()), self.time_zone, large, settings]
+        arguments = [function, self.data_type(schema.json()), self.time_zone, large, settings, limited]
         constructor = reader_factory_class(self).getConstructors()[0]
         return constructor.newInstance(self.array("java.lang.Object", arguments))
 
