@@ -43,6 +43,22 @@ def test_rows_are_merged_as_hudi_merges_them(made: Path) -> None:
         assert rows_of(alone) == rows_of(expected.select([name])), name
 
 
+@pytest.mark.parametrize("kind", ["avro", "parquet"])
+def test_a_renamed_column_is_followed_when_the_commit_that_renamed_it_has_been_archived(
+    kind: str, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(FOLDER / f"renamed_{kind}.zip") as archive:
+        archive.extractall(tmp_path)
+    timeline = tmp_path / "table" / ".hoodie" / "timeline"
+    completed = sorted(path for path in timeline.iterdir() if path.suffix in (".commit", ".deltacommit"))
+    # All but the newest: the insert and the ALTER TABLE among them.
+    for path in completed[:-1]:
+        for one in timeline.glob(f"{path.name[:17]}*"):
+            one.unlink()
+    found = lakescan.open(tmp_path / "table").snapshot().scan().build().to_arrow()
+    assert rows_of(found) == rows_of(pq.read_table(tmp_path / "rows"))
+
+
 def test_a_filter_is_applied_after_merging(made: Path) -> None:
     expected = pq.read_table(made / "rows")
     snapshot = lakescan.open(made / "table").snapshot()
