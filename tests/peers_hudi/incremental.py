@@ -14,7 +14,7 @@ _COMPLETED = re.compile(r"^(\d+)(?:_(\d+))?\.(?:commit|deltacommit|replacecommit
 
 def record_changes(spark: SparkSession, folder: Path, walk: dict[str, Any]) -> None:
     """Some ranges of commits, both ends included; the last is the whole timeline."""
-    done = _completed(folder / "table", walk["shape"]["version"])
+    done = _completed(folder / "table")
     instants = sorted(done)
     random = randoms.Random(folder.name)
     ranges = [sorted(random.choices(range(len(instants)), k=2)) for _ in range(RANGES - 1)]
@@ -39,8 +39,9 @@ def record_changes(spark: SparkSession, folder: Path, walk: dict[str, Any]) -> N
     (folder / "changes.json").write_text(json.dumps(found, indent=1))
 
 
-def _completed(table: Path, version: int) -> dict[str, str]:
-    """Each completed commit, and what Hudi's queries call it."""
-    folder = table / ".hoodie" if version < 8 else table / ".hoodie" / "timeline"
+def _completed(table: Path) -> dict[str, str]:
+    """Each completed commit, and what Hudi's queries call it. ALTER TABLE may have made the table a newer version."""
+    own = table / ".hoodie" / "timeline"
+    folder = own if own.exists() else own.parent
     found = (_COMPLETED.match(file.name) for file in folder.iterdir())
     return {match[1]: match[2] or match[1] for match in found if match}
