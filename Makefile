@@ -35,7 +35,7 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some
+bench: $(VENV)/.installed $(HUDI)/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some
 	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
 
 fuzz: $(VENV)/.installed ## run the property tests with twenty times as many examples

@@ -12,6 +12,10 @@ WARM_UPS = 2
 RUNS = 7
 
 
+class NotPossible(Exception):
+    """A benchmark that cannot run here; the message says what is missing."""
+
+
 @dataclass(frozen=True)
 class Result:
     """Seconds of both sides, and how many times the peer's time Lakescan may take."""

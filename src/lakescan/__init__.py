@@ -59,11 +59,16 @@ def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
     return spark
 
 
-def attach(spark: "SparkSession", name: str, path: str | os.PathLike[str]) -> None:
-    """Give the table at a path a name: `SELECT … FROM lake.<name>`. Installs Lakescan where it is not yet."""
+def attach(
+    spark: "SparkSession", name: str, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None
+) -> None:
+    """Give the table at a path a name: `SELECT … FROM lake.<name>`. Installs Lakescan where it is not yet.
+
+    Options are those of `read`, for every query that uses the name.
+    """
     from lakescan.spark.catalog import attach_table
 
-    attach_table(spark, name, path)
+    attach_table(spark, name, path, options or {})
 
 
 def read(
@@ -75,7 +80,8 @@ def read(
 ) -> "DataFrame":
     """A DataFrame over one version of the table: the newest, or the one asked for. It stays at that version.
 
-    Options are settings by name, for this DataFrame alone: `{"lakescan.pushdown.limit": False}`.
+    Options are settings by name, for this DataFrame alone: `{"lakescan.pushdown.limit": False}`; of a Hudi table also
+    `{"hoodie.datasource.query.type": "read_optimized"}`, which reads base files only.
     """
     from lakescan.spark.table import read_table
 

@@ -155,7 +155,7 @@ class MissingDataFile(LakescanError, FileNotFoundError):
     def __init__(self, file: str) -> None:
         super().__init__(
             f"The data file {file} is in the table's log but not in storage. It may have been removed by VACUUM "
-            "(then read a newer version) or by hand (then restore it). No partial answer is given."
+            "or Hudi's cleaner (then read a newer version) or by hand (then restore it). No partial answer is given."
         )
 
 
@@ -362,10 +362,20 @@ class TableReplaced(LakescanError):
         )
 
 
+class InstantGone(LakescanError):
+    """A stream of a Hudi table needs an instant that its timeline no longer has, or whose files are gone."""
+
+    def __init__(self, location: str, instant: str, why: str) -> None:
+        super().__init__(
+            f"A stream of {location} cannot go on at the instant {instant}: {why}. Rows may be gone that it has not "
+            "given. Start it with a new checkpoint, and let the table keep more commits than a stream falls behind."
+        )
+
+
 class SchemaChanged(LakescanError):
     """The table's schema changed while a stream ran; a restart takes the new one."""
 
-    def __init__(self, location: str, version: int, what: str) -> None:
+    def __init__(self, location: str, version: int | str, what: str) -> None:
         super().__init__(
             f"Version {version} of {location} changes the schema: {what}. Every row before it has been given. "
             "Restart the stream from the same checkpoint: it goes on with the new schema."

@@ -8,9 +8,13 @@ from collections.abc import Callable, Mapping
 
 from lakescan.delta import DeltaTable, is_delta, open_delta
 from lakescan.delta.stream.pinned import PinnedDeltaStream
-from lakescan.errors import TableNotFound
+from lakescan.errors import InvalidOption, TableNotFound
 from lakescan.hudi import HudiTable, is_hudi
-from lakescan.scan.snapshot import Table
+from lakescan.hudi.query_type import QUERY_TYPE, query_type
+from lakescan.hudi.query_type import as_asked as hudi_as_asked
+from lakescan.hudi.snapshot import HudiSnapshot
+from lakescan.hudi.stream.pinned import PinnedHudiStream
+from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
 
@@ -18,6 +22,8 @@ _FORMATS: dict[str, tuple[Callable[[Storage], bool], Callable[[Storage, str], Ta
     "delta": (is_delta, open_delta),
     "hudi": (is_hudi, HudiTable),
 }
+# Read options of a format's own, in small letters.
+FORMATS_OPTIONS = (QUERY_TYPE,)
 
 
 def format_at(storage: Storage) -> str | None:
@@ -38,6 +44,17 @@ def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Tabl
     return _FORMATS[found][1](storage, time_zone)
 
 
+def as_asked(snapshot: Snapshot, options: Mapping[str, str]) -> Snapshot:
+    """The snapshot, or the part of its rows that a format's own read options ask for."""
+    if isinstance(snapshot, HudiSnapshot):
+        return hudi_as_asked(snapshot, options)
+    if query_type(options) != "snapshot":
+        raise InvalidOption(QUERY_TYPE, f"{snapshot.location} is no Hudi table.")
+    return snapshot
+
+
 def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:
     """The table as a stream with these options, None where its format cannot be read as one."""
-    return PinnedDeltaStream.of(table, options) if isinstance(table, DeltaTable) else None
+    if isinstance(table, DeltaTable):
+        return PinnedDeltaStream.of(table, options)
+    return PinnedHudiStream.of(table, options) if isinstance(table, HudiTable) else None

@@ -4,11 +4,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import lakescan
 from lakescan.errors import CorruptDataFile, MissingDataFile, TableNotFound, UnsupportedFeature, VersionNotFound
 
+from .builder import HudiBuilder
 from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_UPDATED
 
 Copy = Callable[[str], Path]
@@ -135,6 +137,28 @@ def test_lance_base_files_are_refused_by_name(copy: Copy) -> None:
         commit.write_text(commit.read_text().replace(".parquet", ".lance"))
     with pytest.raises(UnsupportedFeature, match="lance"):
         read(table)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_an_instant_whose_files_were_cleaned_is_an_error_even_where_their_commits_are_archived(
+    replaced: bool, tmp_path: Path
+) -> None:
+    """Nothing but a later commit says that the file group had a slice then."""
+    table = HudiBuilder(tmp_path / "table")
+    rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})
+    archived = table.upsert(0, rows)
+    asked = table.upsert(1, rows)
+    if replaced:
+        table.replace(0, 2, rows)
+    else:
+        table.upsert(0, rows)
+    assert lakescan.open(table.path).snapshot(version=asked).scan().build().to_arrow().num_rows == 2
+    table.archive(archived)
+    assert lakescan.open(table.path).snapshot(version=asked).scan().build().to_arrow().num_rows == 2
+    table.clean(0, archived)
+    with pytest.raises(MissingDataFile, match="group-0-0_"):
+        lakescan.open(table.path).snapshot(version=asked).scan().build().to_arrow()
+    assert lakescan.open(table.path).snapshot().scan().build().to_arrow().num_rows == 2
 
 
 def test_a_folder_without_hoodie_properties_is_no_table(copy: Copy) -> None:

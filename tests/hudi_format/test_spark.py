@@ -3,12 +3,18 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyspark
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 import lakescan
+from lakescan.errors import InvalidOption
+from tests.tables import DeltaBuilder
 
+from .builder import HudiBuilder
 from .tables import COW_PARTITIONED, MOR_TXNS, ROWS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
 
 pytestmark = pytest.mark.spark
@@ -54,6 +60,91 @@ def test_time_travel_by_instant_and_by_time(spark: SparkSession, unpack: Unpack)
     assert spark.sql(count.format(path, f"VERSION AS OF '{first}'")).first()[0] == 8
     assert spark.sql(count.format(path, f"VERSION AS OF '{last}'")).first()[0] == 5
     assert spark.sql(count.format(path, "TIMESTAMP AS OF '2025-06-18 05:47:13'")).first()[0] == 8
+
+
+def test_a_read_optimized_query_reads_the_base_files_alone(spark: SparkSession, unpack: Unpack) -> None:
+    path = unpack(TRIPS_DELETED)
+    option = {"hoodie.datasource.query.type": "read_optimized"}
+    expected = rows_of(lakescan.open(path).read_optimized().snapshot().scan().build().to_arrow())
+    assert len(expected) == 8
+    lakescan.attach(spark, "optimized", path, option)
+    lakescan.attach(spark, "merged", path)
+    frames = [
+        lakescan.read(spark, path, options=option),
+        spark.sql("SELECT * FROM lake.optimized"),
+        spark.sql(f"SELECT * FROM hudi.`{path}` WITH (`hoodie.datasource.query.type` = 'read_optimized')"),
+        spark.read.format("lakescan").options(**option).load(str(path)),
+    ]
+    for frame in frames:
+        assert rows_of(frame.toArrow()) == expected
+    both = "SELECT (SELECT count(*) FROM lake.optimized), (SELECT count(*) FROM lake.merged)"
+    assert tuple(spark.sql(both).first()) == (8, 5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("incremental", "lakescan.changes"), ("read-optimized", "neither 'snapshot' nor")]
+)
+def test_a_query_type_that_is_not_read_is_told_where_it_was_written(
+    kind: str, said: str, spark: SparkSession, unpack: Unpack
+) -> None:
+    option = {"hoodie.datasource.query.type": kind}
+    with pytest.raises(InvalidOption, match=said):
+        lakescan.read(spark, unpack(TRIPS_DELETED), options=option)
+    with pytest.raises(InvalidOption, match=said):
+        lakescan.attach(spark, "mistyped", unpack(TRIPS_DELETED), option)
+
+
+def test_hudi_s_query_type_is_refused_for_a_delta_table(spark: SparkSession, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"id": [1]}))
+    with pytest.raises(InvalidOption, match="no Hudi table"):
+        lakescan.read(spark, tmp_path, options={"hoodie.datasource.query.type": "read_optimized"})
+
+
+def test_changes_are_the_rows_that_the_commits_wrote(spark: SparkSession, unpack: Unpack) -> None:
+    path = unpack(TRIPS_INDEXED)
+    table = lakescan.open(path)
+    instants = table.snapshot().timeline.instants
+    for start in instants:
+        expected = rows_of(table.changes(start).scan().build().to_arrow())
+        frame = lakescan.changes(spark, path, start)
+        assert rows_of(frame.toArrow()) == expected
+        assert frame.count() == len(expected)
+    assert lakescan.changes(spark, path, instants[0], instants[0]).count() == 8
+
+
+@pytest.mark.skipif(tuple(map(int, pyspark.__version__.split(".")[:2])) < (4, 2), reason="admission control")
+def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    table = HudiBuilder(tmp_path / "table")
+
+    def write(group: int, *ids: int) -> None:
+        table.upsert(group, pa.table({"id": pa.array(ids, pa.int64()), "value": [f"v{at}" for at in ids]}))
+
+    given: list[int] = []
+
+    def run() -> StreamingQuery:
+        stream = spark.readStream.format("lakescan").option("maxFilesPerTrigger", "1").load(str(table.path))
+        sink = stream.writeStream.foreachBatch(lambda batch, _: given.extend(row.id for row in batch.collect()))
+        query = sink.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return query
+
+    write(0, 1, 2)
+    write(1, 3)
+    batches = lakescan.progress(run())
+    assert sorted(given) == [1, 2, 3]
+    assert [(batch.files, batch.rows, batch.versions_behind) for batch in batches] == [(1, 2, 0), (1, 1, 0)]
+    write(1, 4)
+    reached = table.upsert(0, pa.table({"id": pa.array([5], pa.int64()), "value": ["v5"]}))
+    (behind, newest) = lakescan.progress(run())
+    assert sorted(given) == [1, 2, 3, 4, 5]
+    assert (behind.versions_behind, newest.to_version) == (1, reached)
+    for instant in lakescan.open(table.path).snapshot().timeline.instants:
+        table.archive(instant)
+    write(0, 6)
+    with pytest.raises(StreamingQueryException, match="archived"):
+        run()
+    assert sorted(given) == [1, 2, 3, 4, 5]
 
 
 def test_a_cut_log_block_is_one_message_in_spark(spark: SparkSession, copy: Unpack) -> None:

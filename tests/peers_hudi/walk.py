@@ -8,9 +8,10 @@ a run that was broken off goes on where it stopped.
 import datetime
 import decimal
 import json
+import os
 import random as randoms
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -314,10 +315,8 @@ class Walk:
                     return
 
 
-def hudi_session(warehouse: Path) -> SparkSession:
+def hudi_session(warehouse: Path, more: Mapping[str, str] | None = None) -> SparkSession:
     """Hudi on Spark, its bundle from Maven Central (or from a JAR that is already here)."""
-    import os
-
     jar = os.environ.get("LAKESCAN_HUDI_JAR")
     where = {"spark.jars": jar} if jar else {"spark.jars.packages": "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"}
     settings = {
@@ -331,9 +330,10 @@ def hudi_session(warehouse: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.sql.shuffle.partitions": "1",
         "spark.default.parallelism": "1",
-        "spark.driver.memory": "1500m",
+        "spark.driver.memory": "3g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **(more or {}),
     }
     spark = SparkSession.builder.master("local[2]").appName("hudi peers").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.errors import UnsupportedFeature
-from lakescan.hudi.engine import merged
+from lakescan.hudi.engine import SchemasDiffer, merged, merged_as_they_are
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.log_blocks import check_log_file
-from lakescan.hudi.names import COMMIT_TIME, instant_of_base_file, instant_of_log_file
+from lakescan.hudi.names import instant_of_base_file, instant_of_log_file
+from lakescan.hudi.one_schema import OneSchema
 from lakescan.storage import Storage
 
 
@@ -26,8 +26,8 @@ class HudiFiles:
     storage: Storage
     instant: str
     """Blocks of later commits are not merged."""
-    since: str | None = None
-    """Only rows that this commit or a later one wrote."""
+    schema: pa.Schema
+    """All columns of the table."""
     names: tuple[FileNames, ...] = ()
     """How files of an age name their fields, oldest first."""
 
@@ -36,7 +36,7 @@ class HudiFiles:
         return path
 
     def source(self, file: Mapping[str, Any], source: pa.Schema) -> pa.Schema:
-        names = self._names(file["path"])
+        names = self._names(_written_at(file["path"]))
         return source if names is None else names.rename(source)
 
     def deleted_rows(self, file: Mapping[str, Any]) -> None:
@@ -48,28 +48,33 @@ class HudiFiles:
             return None
         return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
 
-    def _names(self, path: str) -> FileNames | None:
-        name = path.rsplit("/", 1)[-1]
-        written = int(instant_of_base_file(name) or instant_of_log_file(name) or 0)
-        known = [names for names in self.names if names.since <= written]
+    def _names(self, instant: str) -> FileNames | None:
+        known = [names for names in self.names if names.since <= int(instant or 0)]
         return known[-1] if known and known[-1].names else None
 
     def _merged(self, path: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        if self._names(path) is not None:
-            raise UnsupportedFeature(
-                self.storage.full_path(path),
-                "log files merged with a file from before a column was renamed or dropped",
-                "Compact the table, then read it.",
-            )
         base = _base(path)
         for log in logs:
             check_log_file(self.storage, log)
-        if self.since is None:
-            yield from merged(self.storage, self.instant, base, logs, columns)
-            return
-        # The commit of a row is known only after merging, so it is read too; the reader leaves it out again.
-        for batch in merged(self.storage, self.instant, base, logs, list(dict.fromkeys([*columns, COMMIT_TIME]))):
-            yield batch.filter(pc.greater_equal(batch.column(COMMIT_TIME), self.since))
+        if self._names(_written_at(path)) is None:
+            try:
+                yield from merged(self.storage, self.instant, base, logs, columns)
+                return
+            except SchemasDiffer:
+                pass
+        if not base:
+            raise UnsupportedFeature(
+                self.storage.full_path(path),
+                "log files without a base file from before a column was changed",
+                "Compact the table, then read it.",
+            )
+        with OneSchema(self.storage, self.schema, self._names).rewritten(base, logs) as place:
+            yield from merged_as_they_are(place, self.instant, base, logs, columns)
+
+
+def _written_at(path: str) -> str:
+    name = path.rsplit("/", 1)[-1]
+    return instant_of_base_file(name) or instant_of_log_file(name)
 
 
 def _base(path: str) -> str:

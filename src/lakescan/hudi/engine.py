@@ -4,15 +4,14 @@ hudi-rs resolves the timeline, the file slices and the merging of base and log f
 what went wrong is only in its text, so the texts are told apart here and nowhere else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import hudi
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lakescan.errors import (
     CorruptDataFile,
@@ -26,7 +25,11 @@ from lakescan.hudi.names import PROPERTIES
 from lakescan.storage import Storage
 
 _BATCH_ROWS = 1 << 16
+_BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
+_REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge")
+# As Hudi on Spark merges. It matters where a base file has a key twice: a log record is then about one of the two rows.
+_BY_POSITION = {"hoodie.merge.use.record.positions": "true"}
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 
 
@@ -46,55 +49,61 @@ def uri(storage: Storage) -> str:
     return f"{_SCHEMES.get(scheme, scheme)}:/{rest}"
 
 
-def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a slice at an instant, base and log files merged, with only these columns.
+class SchemasDiffer(Exception):
+    """hudi-rs cannot merge the files of a slice, because their schemas are not those that it merges in."""
 
-    hudi-rs merges in the table's newest schema, or in the base file's. The first brings columns that were added since
-    the base file was written; the second reads an older instant whose files all have an older type. What neither can
-    merge (types that changed between a slice's own files) is refused.
+
+def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a slice at an instant, base and log files merged in the table's newest schema; only these columns.
+
+    Before any row `SchemasDiffer` is raised where that is not possible.
     """
     with named_failures(storage, base or logs[0]):
-        merger = _merger(storage, instant)
-        wanted = hudi.HudiReadOptions(projection=columns).with_batch_size(_BATCH_ROWS)
+        wanted = _wanted(columns)
         try:
-            batches = merger.by_table.read_file_slice_from_paths_stream(base, logs, wanted)
+            batches = _merger(storage, instant).read_file_slice_from_paths_stream(base, logs, wanted)
             first = next(batches, None)
         except Exception as error:
-            if not base or not _is_about_schema(str(error)):
+            if not _is_about_schema(str(error)):
                 raise
-            batches = merger.by_base_file(storage, base, columns).read_file_slice_from_paths_stream(base, logs, wanted)
-            first = next(batches, None)
+            raise SchemasDiffer from error
         if first is not None:
-            yield first
-            yield from batches
+            yield from _larger(chain([first], batches))
 
 
-@dataclass(frozen=True)
-class _Merger:
-    """hudi-rs' readers of slices: the one that its table makes knows the table's newest schema, the other does not."""
+def merged_as_they_are(
+    storage: Storage, instant: str, base: str, logs: list[str], columns: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """The same in the base file's own schema, which all files of the slice must have."""
+    with named_failures(storage, base):
+        wanted = _wanted(columns)
+        reader = hudi.HudiFileGroupReader(uri(storage), {"hoodie.read.end.timestamp": instant, **_BY_POSITION})
+        yield from _larger(reader.read_file_slice_from_paths_stream(base, logs, wanted))
 
-    by_table: Any
-    alone: Any
 
-    def by_base_file(self, storage: Storage, base: str, columns: list[str]) -> Any:
-        """The reader in the base file's schema, which would leave out what only log files have."""
-        with storage.open(base) as file:
-            lost = sorted(set(columns) - set(pq.read_schema(file).names))
-        if lost:
-            raise UnsupportedFeature(
-                storage.location,
-                f"log files merged in a schema that is neither the newest nor the base file's (column {lost[0]})",
-                "Read the newest instant, or one at which the table had been compacted.",
-            )
-        return self.alone
+def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches: hudi-rs merges a thousand rows at a time, and every batch has its cost."""
+    found: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        found.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _BATCH_ROWS or size >= _BATCH_BYTES:
+            yield pa.concat_batches(found)
+            found, rows, size = [], 0, 0
+    if found:
+        yield pa.concat_batches(found)
+
+
+def _wanted(columns: list[str]) -> Any:
+    return hudi.HudiReadOptions(projection=columns).with_batch_size(_BATCH_ROWS).with_hudi_options(_BY_POSITION)
 
 
 @lru_cache(maxsize=8)
-def _merger(storage: Storage, instant: str) -> _Merger:
-    table = hudi.HudiTable(uri(storage))
-    options = hudi.HudiReadOptions().with_as_of_timestamp(instant)
-    alone = hudi.HudiFileGroupReader(uri(storage), {"hoodie.read.end.timestamp": instant})
-    return _Merger(table.create_file_group_reader_with_options(options), alone)
+def _merger(storage: Storage, instant: str) -> Any:
+    """hudi-rs' reader of slices; the one that its table makes knows the table's newest schema."""
+    options = hudi.HudiReadOptions().with_as_of_timestamp(instant).with_hudi_options(_BY_POSITION)
+    return hudi.HudiTable(uri(storage)).create_file_group_reader_with_options(options)
 
 
 def _is_about_schema(text: str) -> bool:
@@ -110,7 +119,8 @@ def named_failures(storage: Storage, file: str) -> Iterator[None]:
         raise
     except BaseException as error:
         # What hudi-rs has not implemented it panics at, which is no `Exception` in Python.
-        if not type(error).__module__.startswith(("_internal", "hudi", "pyo3_runtime")):
+        named = type(error).__module__.startswith(("_internal", "hudi", "pyo3_runtime"))
+        if isinstance(error, SchemasDiffer) or not named:
             raise
         raise _named(storage, file, str(error)) from error
 
@@ -127,7 +137,7 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
             f"log files merged with a base file of another schema, {name} ({text})",
             "Compact the table, or read it at an instant at which it had been compacted.",
         )
-    if "unsupported" in folded or "only support" in folded or "not supported" in folded or "not yet" in folded:
+    if any(part in folded for part in _REFUSALS):
         return UnsupportedFeature(storage.location, f"what hudi-rs refuses ({text})")
     if "not found" in folded or "notfound" in folded:
         return CorruptLog(name, text) if file == PROPERTIES else MissingDataFile(_path_in(text) or name)

@@ -69,8 +69,10 @@ def file_names(storage: Storage, timeline: Timeline, instant: str) -> tuple[File
 
 
 def _counts(version: int, timeline: Timeline, instant: str) -> bool:
-    """Whether a version came into force: by the commit of that instant, or before every commit (0)."""
-    return version == 0 or (str(version) <= instant and str(version) in timeline.instants)
+    """Whether a version came into force: before every commit (0), by an archived commit, or by that of the instant."""
+    known = timeline.instants
+    archived = bool(known) and str(version) < known[0]
+    return version == 0 or archived or (str(version) <= instant and str(version) in known)
 
 
 def _history(storage: Storage) -> list[dict[str, Any]]:

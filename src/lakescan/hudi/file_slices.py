@@ -9,7 +9,7 @@ estimates them.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import hudi
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lakescan.columns import empty_structs
 from lakescan.errors import UnsupportedFeature
+from lakescan.hudi.cleaned import check_not_cleaned
 from lakescan.hudi.completeness import check_complete
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.log_only import log_only_slices
@@ -50,8 +51,6 @@ class FileSlices:
         sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
         base = [slice_.base_file_relative_path() for slice_ in found]
         instants = [slice_.creation_instant_time for slice_ in found]
-        # Rows of some commits only are never read from the base file alone, so there the list is empty and not null.
-        none: list[str] | None = None if self.since is None else []
         table = pa.table(
             {
                 "path": pa.array(base, pa.string()),
@@ -59,7 +58,7 @@ class FileSlices:
                 "modification_time": pa.array([_milliseconds(instant) for instant in instants], pa.int64()),
                 "partition": self._partition,
                 "deletion_vector": pa.nulls(len(found), _NO_VECTOR),
-                "log_files": pa.array([[name for name, _ in log] or none for log in logs], pa.list_(pa.string())),
+                "log_files": pa.array([[name for name, _ in log] or None for log in logs], pa.list_(pa.string())),
                 "instant": pa.array(instants, pa.string()),
             }
         )
@@ -103,6 +102,7 @@ class FileSlices:
                 )
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
         check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
+        check_not_cleaned(self.storage, self.timeline, self.instant, [*found, *without_base])
         if not self.base_files_only:
             found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
@@ -137,6 +137,7 @@ def _own_instant(path: str) -> str:
     return instant_of_log_file(path.rsplit("/", 1)[-1])
 
 
+@lru_cache(maxsize=1024)
 def _milliseconds(instant: str) -> int | None:
     """The time that an instant's digits spell; an instant is given to the second or to the millisecond."""
     try:

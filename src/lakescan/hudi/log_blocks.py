@@ -16,7 +16,7 @@ from lakescan.storage import Storage
 
 _MAGIC = b"#HUDI#"
 _LENGTH = 8
-_INSTANT, _SCHEMA = 0, 2
+_INSTANT, _SCHEMA, _IS_PARTIAL = 0, 2, 7
 HFILE_BLOCK = 4
 
 
@@ -37,6 +37,11 @@ class LogBlock:
     def schema(self) -> str:
         """The Avro schema of its records."""
         return self.headers.get(_SCHEMA, "")
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether its records have some columns only, and the others stay as they were."""
+        return self.headers.get(_IS_PARTIAL, "").lower() == "true"
 
 
 def check_log_file(storage: Storage, path: str) -> None:

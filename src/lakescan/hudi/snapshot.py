@@ -7,7 +7,7 @@ bounds and counts of nulls from the metadata table's index of column statistics,
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
 from typing import Any
@@ -21,17 +21,29 @@ from lakescan.hudi.data_files import HudiFiles
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.evolution import FileNames, file_names
 from lakescan.hudi.file_slices import FileSlices
-from lakescan.hudi.names import PROPERTIES
+from lakescan.hudi.names import COMMIT_TIME, PROPERTIES
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
-from lakescan.predicate import Column
+from lakescan.predicate import Column, col
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.statistics import has_bounds, statistics_type
 from lakescan.schema import arrow_schema, field_at, leaf_paths, prune
 from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class Description:
+    """A table's columns, and how its files name them. Picklable."""
+
+    spark_schema: str
+    names: tuple[FileNames, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return arrow_schema(json.loads(self.spark_schema))
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,8 @@ class HudiSnapshot:
     base_files_only: bool = False
     since: str | None = None
     """Only rows that this commit or a later one wrote."""
+    description: Description | None = None
+    """The columns that rows are given in; those of the instant itself where None."""
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     format = "hudi"
@@ -102,6 +116,11 @@ class HudiSnapshot:
     def spark_schema(self) -> str:
         return json.dumps(self._spark_schema)
 
+    def describe(self) -> Description:
+        """The columns as they are at this instant, for another one."""
+        with self._lock:
+            return Description(self.spark_schema, self._file_names)
+
     @property
     def partition_columns(self) -> tuple[str, ...]:
         with self._lock:
@@ -118,10 +137,16 @@ class HudiSnapshot:
     @property
     def data_files(self) -> HudiFiles:
         with self._lock:
-            return HudiFiles(self.storage, self.instant, self.since, self._file_names)
+            return HudiFiles(self.storage, self.instant, self.schema, self._file_names)
 
     def scan(self) -> ScanBuilder:
-        return ScanBuilder(self)
+        builder = ScanBuilder(self)
+        # Which commit wrote a row is known for certain only after merging: a filter like any other.
+        return builder if self.since is None else builder.filter(col(COMMIT_TIME) >= self.since)
+
+    def read_optimized(self) -> "HudiSnapshot":
+        """The same instant by its base files alone."""
+        return replace(self, base_files_only=True, _lock=RLock())
 
     def files(self) -> pa.Table:
         with self._lock:
@@ -165,6 +190,9 @@ class HudiSnapshot:
 
     @cached_property
     def _spark_schema(self) -> dict[str, Any]:
+        if self.description is not None:
+            described: dict[str, Any] = json.loads(self.description.spark_schema)
+            return described
         avro, file = self.timeline.schema(self.instant)
         if not avro:
             # hudi-rs reads the escapes of a properties file; without a commit the schema is only there.
@@ -175,6 +203,8 @@ class HudiSnapshot:
 
     @cached_property
     def _file_names(self) -> tuple[FileNames, ...]:
+        if self.description is not None:
+            return self.description.names
         return file_names(self.storage, self.timeline, self.instant)
 
     @cached_property

@@ -58,13 +58,16 @@ class HudiTable:
         Each is an instant or a time: the first commit not before `start`, the last not after `end`; without an end the
         newest. This is Hudi's incremental query: a row that was deleted again is not there.
         """
-        timeline, newest = self._timeline()
-        if newest.properties.get("hoodie.populate.meta.fields", "true") != "true":
+        timeline, _ = self._timeline()
+        self.refuse_changes_without_meta_fields()
+        first, last = instants_between(timeline, start, end, self.zone)
+        return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=first)
+
+    def refuse_changes_without_meta_fields(self) -> None:
+        if self.snapshot().properties.get("hoodie.populate.meta.fields", "true") != "true":
             raise UnsupportedFeature(
                 self.location, "changes of a table without meta fields", "Its rows do not say which commit wrote them."
             )
-        first, last = instants_between(timeline, start, end, self.zone)
-        return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=first)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """What was done to the table, a row a commit, newest first."""

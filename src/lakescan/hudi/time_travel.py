@@ -40,11 +40,21 @@ def instants_between(
     if _is_instant(start):
         first = instant_named(timeline, str(start))
     else:
-        text = _as_instant(timeline, start if isinstance(start, datetime) else str(start), zone)
-        first = next((instant for instant in timeline.instants if instant.ljust(17, "0") >= text), "")
-    if not first or first > last:
+        first = first_instant_from(timeline, start if isinstance(start, datetime) else str(start), zone)
+    if first > last:
         raise InvalidVersion(start, f"no commit is between it and {last}.")
     return first, last
+
+
+def first_instant_from(timeline: Timeline, moment: str | datetime, zone: str) -> str:
+    """The first completed instant that is not before a moment; an error where it may be one that was archived."""
+    text = _as_instant(timeline, moment, zone)
+    first = next((instant for instant in timeline.instants if instant.ljust(17, "0") >= text), None)
+    if first is None:
+        raise InvalidVersion(moment, f"no commit is between it and {timeline.newest()}.")
+    if first == timeline.instants[0] and timeline.has_archived:
+        raise _not_found(timeline, f"{_moment(moment, zone).isoformat()}, from which on commits were archived")
+    return first
 
 
 def _instant(timeline: Timeline, found: int | str | datetime, zone: str) -> str:

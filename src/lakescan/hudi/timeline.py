@@ -7,10 +7,12 @@ and commits are remembered, because every later question is about one of them.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+import pyarrow as pa
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.engine import named_failures
@@ -23,6 +25,8 @@ _ACTIONS = frozenset(
         *("clean", "rollback", "restore", "savepoint", "indexing", "schemacommit"),
     ]
 )
+# Those that write rows. In older tables a commit under way is `<instant>.inflight`.
+_WRITES = frozenset(["commit", "deltacommit", "replacecommit", "inflight", "requested"])
 _INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
 # These rewrite rows that are already there: their commits say nothing new of the schema.
 _KEEP_SCHEMA = frozenset(["compact", "cluster", "log_compact", "index"])
@@ -66,6 +70,25 @@ class Timeline:
                 return schema, f"{self.storage.location}/{META_FOLDER}/{found}"
         return "", ""
 
+    def written_sizes(self, instant: str) -> pa.Array:
+        """The size of each file that a commit wrote; none where it only rewrote rows that were there."""
+        commit = self.commit(instant) or {}
+        if str(commit.get("operationType")).lower() in _KEEP_SCHEMA:
+            return pa.array([], pa.int64())
+        stats = (commit.get("partitionToWriteStats") or {}).values()
+        return pa.array([stat.get("fileSizeInBytes") for written in stats for stat in written], pa.int64())
+
+    @cached_property
+    def has_archived(self) -> bool:
+        """Whether commits have left the active timeline, so that its first one is not the table's first."""
+        options = self.table.hudi_options()
+        if int(options.get("hoodie.timeline.layout.version", "1")) < 2:
+            folder = f"{META_FOLDER}/{options.get('hoodie.archivelog.folder') or 'archived'}"
+        else:
+            folder = f"{timeline_folder(options)}/{options.get('hoodie.timeline.history.path') or 'history'}"
+        names = [entry.name for entry in self.storage.list_from(folder)] if self.storage.has_folder(folder) else []
+        return any(name.startswith(".commits_.archive") or name.endswith(".parquet") for name in names)
+
     @cached_property
     def _timeline(self) -> Any:
         return self.table.get_timeline()
@@ -94,6 +117,12 @@ def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, 
                 "A newer Hudi may have written it; read the table with that, or update Lakescan.",
             )
     return entries
+
+
+def writing_instants(entries: Iterable[Entry]) -> list[str]:
+    """Every commit that writes rows, finished or under way, oldest first; a plan to compact or cluster writes none."""
+    found = (_INSTANT.match(entry.name) for entry in entries)
+    return sorted({match[1] for match in found if match and match[2] in _WRITES})
 
 
 def timeline_folder(options: Mapping[str, str]) -> str:

@@ -88,7 +88,8 @@ class Snapshot(Protocol):
     def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """The same, but a bound is null unless it is the least or greatest value (NaN apart) of the rows written."""
 
-    def scan(self) -> "ScanBuilder": ...
+    def scan(self) -> "ScanBuilder":
+        """All of its rows; every scan is made from this."""
 
 
 class Table(Protocol):

@@ -6,6 +6,7 @@ would write is refused. Where `hoodie.datasource.read.use.dsv2` is false, no Hud
 
 import os
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -15,7 +16,7 @@ from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
 from lakescan.formats import format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.source import LakescanDataSource
-from lakescan.spark.table import SparkTable, load_snapshot
+from lakescan.spark.table import SparkTable, check_options, load_snapshot
 from lakescan.storage import Storage
 
 DELTA = "delta"
@@ -43,6 +44,10 @@ class LakeCatalog(Proxy):
         """Whether there is a table that this catalog is for."""
         found = format_at(Storage.at(location))
         return found is not None and (found != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
+
+    def _options(self, name: str) -> Mapping[str, str]:
+        """The read options of every scan of a table."""
+        return {}
 
     def _names(self) -> list[str]:
         return []
@@ -85,7 +90,8 @@ class LakeCatalog(Proxy):
             snapshot = load_snapshot(self.bridge, location, version, timestamp)
         except TableNotFound as missing:
             raise self.bridge.no_such_table(identifier) from missing
-        return SparkTable(self.bridge, f"{self._catalog_name}.`{identifier.name()}`", snapshot)
+        name = f"{self._catalog_name}.`{identifier.name()}`"
+        return SparkTable(self.bridge, name, snapshot, self._options(identifier.name()))
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
@@ -128,10 +134,14 @@ class NameCatalog(LakeCatalog):
 
     def __init__(self, bridge: Bridge, name: str) -> None:
         super().__init__(bridge, name)
-        self.attached: dict[str, str] = {}
+        self.attached: dict[str, tuple[str, Mapping[str, str]]] = {}
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
-        return None if namespace else self.attached.get(name.lower())
+        found = self.attached.get(name.lower())
+        return None if namespace or found is None else found[0]
+
+    def _options(self, name: str) -> Mapping[str, str]:
+        return self.attached[name.lower()][1]
 
     def _names(self) -> list[str]:
         return list(self.attached)
@@ -155,13 +165,15 @@ def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
     return names
 
 
-def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str]) -> None:
+def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
     if not _NAME.match(name):
         raise InvalidName(name, "use letters, digits and underscores; no dots, slashes, backticks or spaces.")
     location = Storage.at(path)
     if format_at(location) is None:
         raise TableNotFound(location.location)
-    install_catalogs(spark, claim_delta=False).attached[name.lower()] = location.location
+    texts = {option: str(value) for option, value in options.items()}
+    check_options(Bridge(spark), location.location, texts)
+    install_catalogs(spark, claim_delta=False).attached[name.lower()] = (location.location, texts)
 
 
 def _has_own(spark: SparkSession, name: str) -> bool:

@@ -17,12 +17,12 @@ class BatchProgress:
     """One batch of one table: its versions, both included, and how far behind the newest version it left the stream."""
 
     batch: int
-    from_version: int
-    to_version: int
+    from_version: int | str
+    to_version: int | str
     files: int
     bytes: int
     rows: int
-    newest_version: int
+    newest_version: int | str
     versions_behind: int
     warning: str | None = None
 
@@ -37,6 +37,8 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
             if notes is None or source["endOffset"] == source["startOffset"]:
                 continue
             newest = _offset(source["latestOffset"]).get("newestVersion", notes["newestVersion"])
+            # Versions of Delta can be counted; an instant of Hudi only says when.
+            behind = notes["versionsBehind"] if isinstance(newest, str) else max(0, newest - notes["toVersion"])
             found.append(
                 BatchProgress(
                     batch=progress["batchId"],
@@ -46,7 +48,7 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
                     bytes=notes["bytes"],
                     rows=source["numInputRows"],
                     newest_version=newest,
-                    versions_behind=max(0, newest - notes["toVersion"]),
+                    versions_behind=behind,
                     warning=notes.get("warning"),
                 )
             )

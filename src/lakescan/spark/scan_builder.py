@@ -10,7 +10,6 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.schema import arrow_schema
@@ -30,7 +29,7 @@ class SparkScanBuilder(Proxy):
     def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
         super().__init__(bridge)
         _SCANS.made(bridge.thread)
-        self._wanted = ScanBuilder(snapshot).with_settings(settings)
+        self._wanted = snapshot.scan().with_settings(settings)
         self._aggregates = PushedAggregates(json.loads(snapshot.spark_schema))
         self._pushed: list[JavaObject] = []
         self._rules = FilterRules(json.loads(snapshot.spark_schema), bridge.time_zone)

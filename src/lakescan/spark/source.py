@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from lakescan.errors import InvalidOption, LakescanError, UnknownStreamSchema, UnsupportedFeature
-from lakescan.formats import open_table, pin_stream
+from lakescan.formats import FORMATS_OPTIONS, as_asked, open_table, pin_stream
 from lakescan.reader.read import read_task
 from lakescan.scan.stream import Offset, PinnedStream, Stream, StreamTask
 from lakescan.spark.stream_api import (
@@ -27,7 +27,7 @@ from lakescan.spark.stream_api import (
 )
 
 NAME = "lakescan"
-_BATCH_ONLY = ("versionasof", "timestampasof", "filter")
+_BATCH_ONLY = ("versionasof", "timestampasof", "filter", *FORMATS_OPTIONS)
 _BATCH = ("path", "timezone", *_BATCH_ONLY)
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,6 +58,7 @@ class LakescanDataSource(DataSource):
         table = open_table(self._options["path"], self._options.get("timezone", "UTC"))
         self._stream = None if self._batch_only else pin_stream(table, options)
         snapshot = table.snapshot(self._options.get("versionasof"), self._options.get("timestampasof"))
+        as_asked(snapshot, self._options)
         self._location, self._version = snapshot.location, snapshot.version
         self._spark_schema = snapshot.spark_schema if self._stream is None else self._stream.spark_schema
 
@@ -75,7 +76,7 @@ class LakescanDataSource(DataSource):
                 raise InvalidOption(option, "it is an option of a stream (spark.readStream), not of a batch.")
         columns = _chosen(schema, self._spark_schema)
         zone = self._options.get("timezone", "UTC")
-        return BatchReader(self._location, zone, self._version, columns, self._options.get("filter"))
+        return BatchReader(self._location, zone, self._version, columns, self._options)
 
     @_plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -85,7 +86,7 @@ class LakescanDataSource(DataSource):
                 "it is an option of a batch. A stream has startingVersion and startingTimestamp, and gives every row.",
             )
         if self._stream is None:
-            raise UnsupportedFeature(self._location, "reading as a stream", "Streams are read from Delta tables.")
+            raise UnsupportedFeature(self._location, "reading as a stream")
         refuse_what_the_api_lacks(self._stream)
         columns = _chosen(schema, self._spark_schema)
         output = pa.schema([self._stream.schema.field(name) for name in columns])
@@ -99,14 +100,17 @@ class BatchReader(DataSourceReader):
     DataFrame, which then miss rows (seen in PySpark 4.1 and 4.3). The option `filter` is the safe way.
     """
 
-    def __init__(self, location: str, zone: str, version: int | str, columns: list[str], filter: str | None) -> None:
+    def __init__(
+        self, location: str, zone: str, version: int | str, columns: list[str], options: Mapping[str, str]
+    ) -> None:
         self._location, self._zone, self._version = location, zone, version
-        self._columns, self._filter = columns, filter
+        self._columns, self._options = columns, options
 
     @_plainly
     def partitions(self) -> list[InputPartition]:
-        builder = open_table(self._location, self._zone).snapshot(self._version).scan().select(*self._columns)
-        scan = (builder if self._filter is None else builder.filter(self._filter)).build()
+        snapshot = open_table(self._location, self._zone).snapshot(self._version)
+        builder = as_asked(snapshot, self._options).scan().select(*self._columns)
+        scan = (builder.filter(self._options["filter"]) if "filter" in self._options else builder).build()
         return [InputPartition(StreamTask(scan.read_plan, task)) for task in scan.tasks(os.cpu_count() or 1)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from lakescan.errors import UnsupportedFeature
-from lakescan.formats import open_table
+from lakescan.formats import as_asked, open_table
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
@@ -31,10 +31,11 @@ _PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
 class SparkTable(Proxy):
     """A snapshot, named as the query named it."""
 
-    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot) -> None:
+    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot, options: Mapping[str, str] | None = None) -> None:
         super().__init__(bridge)
         self.snapshot = snapshot
         self._name = name
+        self._options = options or {}
 
     @property
     def token(self) -> str:
@@ -76,8 +77,9 @@ class SparkTable(Proxy):
         return False
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
-        settings = Settings.of(self.bridge.confs("lakescan."), self.bridge.text_map(options.asCaseSensitiveMap()))
-        return SparkScanBuilder(self.bridge, self.snapshot, settings)
+        given = {**self._options, **self.bridge.text_map(options.asCaseSensitiveMap())}
+        settings = Settings.of(self.bridge.confs("lakescan."), given)
+        return SparkScanBuilder(self.bridge, as_asked(self.snapshot, given), settings)
 
     class Java:
         implements = (CATALOG + "SupportsRead", CATALOG + "SupportsMetadataColumns")
@@ -141,6 +143,13 @@ def _pinned(bridge: Bridge) -> PinnedVersions:
     return _PINNED[bridge.gateway]
 
 
+def check_options(bridge: Bridge, path: str, options: Mapping[str, str]) -> None:
+    """A mistyped option is told where it was written, and not when the query runs."""
+    Settings.of(options)
+    if options:
+        as_asked(load_snapshot(bridge, path), options)
+
+
 def read_table(
     spark: SparkSession,
     path: str | os.PathLike[str],
@@ -149,10 +158,10 @@ def read_table(
     options: Mapping[str, Any],
 ) -> DataFrame:
     bridge = Bridge(spark)
-    # A mistyped switch is told here, where it was written, and not when the query runs.
-    Settings.of(options)
-    snapshot = load_snapshot(bridge, path, version, timestamp)
     texts = {name: str(value) for name, value in options.items()}
+    Settings.of(texts)
+    snapshot = load_snapshot(bridge, path, version, timestamp)
+    as_asked(snapshot, texts)
     return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot), texts)
 
 

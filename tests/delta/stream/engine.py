@@ -13,15 +13,18 @@ import pyarrow as pa
 
 from lakescan.delta import DeltaTable
 from lakescan.delta.stream.pinned import PinnedDeltaStream
-from lakescan.delta.stream.source import DeltaStream
+from lakescan.formats import open_table, pin_stream
 from lakescan.reader.read import read_task
-from lakescan.scan.stream import Limits, StreamTask
+from lakescan.scan.stream import Limits, PinnedStream, Stream, StreamTask
 from lakescan.storage import Storage
 
 
 def pin(path: str, **options: object) -> PinnedDeltaStream:
-    given = {key: str(value) if not isinstance(value, bool) else str(value).lower() for key, value in options.items()}
-    return PinnedDeltaStream.of(DeltaTable(Storage.at(path)), given)
+    return PinnedDeltaStream.of(DeltaTable(Storage.at(path)), _texts(options))
+
+
+def _texts(options: Mapping[str, object]) -> dict[str, str]:
+    return {key: str(value) if not isinstance(value, bool) else str(value).lower() for key, value in options.items()}
 
 
 def read(tasks: list[StreamTask], schema: pa.Schema) -> list[dict[str, Any]]:
@@ -44,17 +47,25 @@ class Engine:
     finished: int = 0
 
     def __post_init__(self) -> None:
-        self._stream: DeltaStream | None = None
+        self._stream: Stream | None = None
+        self._pinned: PinnedStream | None = None
 
     def restart(self) -> None:
         self._stream = None
 
     @property
-    def stream(self) -> DeltaStream:
+    def stream(self) -> Stream:
         if self._stream is None:
-            pinned = pickle.loads(pickle.dumps(pin(self.path, **self.options)))
-            self._stream = pinned.open(pinned.schema)
+            self._pinned = pickle.loads(pickle.dumps(pin_stream(open_table(self.path), _texts(self.options))))
+            assert self._pinned
+            self._stream = self._pinned.open(self._pinned.schema)
         return self._stream
+
+    @property
+    def pinned(self) -> PinnedStream:
+        assert self.stream
+        assert self._pinned
+        return self._pinned
 
     def batch(self, crash: bool = False, limits: Limits | None = None) -> int:
         """One batch; with a crash, its offset is written and its rows are lost. The number of rows given."""
@@ -63,7 +74,7 @@ class Engine:
             return 0
         end = self.offsets[-1]
         tasks = self.stream.plan(json.loads(start), json.loads(end), 2)
-        found = read(tasks, self.stream.schema.output)
+        found = read(tasks, self.pinned.schema)
         if crash:
             self.restart()
             return 0
@@ -76,7 +87,7 @@ class Engine:
         """Write the end of the next batch to the checkpoint; False where there is nothing to read."""
         start = self._start()
         if len(self.offsets) == self.finished:
-            end = json.dumps(dict(self.stream.next_offset(json.loads(start), limits or self.stream.options.limits)))
+            end = json.dumps(dict(self.stream.next_offset(json.loads(start), limits or self.pinned.limits)))
             if end == start:
                 return False
             self.offsets.append(end)

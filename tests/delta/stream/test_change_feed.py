@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakescan.delta.stream.admission import Admission
 from lakescan.errors import ChangesNotRecorded, InvalidOption, SchemaChanged, SchemaTrackingNeeded, UnsupportedFeature
+from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits
 from tests.delta.feeds import ON, feed, rows
 from tests.delta.stream.engine import Engine, pin

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakescan.delta.stream.admission import Admission
 from lakescan.errors import (
     InvalidOffset,
     InvalidOption,
@@ -16,6 +15,7 @@ from lakescan.errors import (
     TableReplaced,
     VersionNotFound,
 )
+from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits
 from tests.delta.stream.engine import Engine, pin
 from tests.tables import DeltaBuilder

@@ -17,7 +17,6 @@ import pyarrow as pa
 from lakescan.delta.commit_range import TableCommit, TableState
 from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata
-from lakescan.delta.stream.admission import Admission
 from lakescan.delta.stream.fields import ADDED, WIDENED, changes
 from lakescan.delta.stream.offset import Position, StreamOffset, not_begun, parse_offset
 from lakescan.delta.stream.options import StreamOptions
@@ -28,6 +27,7 @@ from lakescan.delta.stream.start import origin_of
 from lakescan.delta.stream.walk import Walk
 from lakescan.delta.table import DeltaTable
 from lakescan.errors import LakescanError, SchemaChanged, SchemaTrackingNeeded, TableReplaced, VersionNotFound
+from lakescan.scan.admission import Admission
 from lakescan.scan.packing import pack
 from lakescan.scan.stream import Limits, Offset, StreamTask
 

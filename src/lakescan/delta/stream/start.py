@@ -14,7 +14,7 @@ from lakescan.delta.commits import CommitText
 from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata, Protocol
 from lakescan.delta.stream.offset import Position
-from lakescan.delta.stream.options import LATEST, StreamOptions
+from lakescan.delta.stream.options import StreamOptions
 from lakescan.delta.table import DeltaTable
 from lakescan.delta.time_travel import commit_after, parse_timestamp
 from lakescan.errors import (
@@ -27,6 +27,7 @@ from lakescan.errors import (
     UnsupportedType,
     VersionNotFound,
 )
+from lakescan.scan.stream_options import LATEST
 from lakescan.storage import Storage
 
 _UNREADABLE = (UnsupportedFeature, UnsupportedType)

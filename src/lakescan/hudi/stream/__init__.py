@@ -1,0 +1,1 @@
+"""A Hudi table as a stream: its snapshot, then what each range of commits wrote."""
