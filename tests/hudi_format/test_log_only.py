@@ -16,7 +16,7 @@ from .conftest import OURS
 from .test_errors import log_files
 
 Unpack = Callable[[str], Path]
-TABLE = "log_only_v9"
+TABLE, COMPACTED = "log_only_v9", "log_only_compacted_v9"
 
 
 def rows(snapshot: HudiSnapshot) -> list[list[object]]:
@@ -30,7 +30,7 @@ def test_the_rows_are_those_that_hudi_reads(unpack: Unpack) -> None:
     assert rows(lakescan.open(path).snapshot()) == json.loads((OURS / f"{TABLE}.json").read_text())["rows"]
 
 
-@pytest.mark.parametrize("name", [TABLE, "log_only_compacted_v9"])
+@pytest.mark.parametrize("name", [TABLE, COMPACTED])
 def test_every_instant_has_the_rows_that_hudi_reads_of_then(name: str, unpack: Unpack) -> None:
     """The second was compacted in between: groups have a base file, have none, or have none any more in the past."""
     table = lakescan.open(unpack(name))
@@ -74,18 +74,34 @@ def test_a_folder_that_is_gone_is_an_error(copy: Unpack) -> None:
         rows(lakescan.open(path).snapshot())
 
 
-def test_groups_whose_commits_were_archived_are_found_too(copy: Unpack) -> None:
-    """As the archiver does it: the oldest commit leaves the timeline for its history."""
-    path = copy(TABLE)
-    wanted = rows(lakescan.open(path).snapshot())
+def archive(path: Path, count: int) -> None:
+    """As the archiver does it: the oldest commits leave the timeline for its history."""
     timeline = path / ".hoodie/timeline"
-    first, second, _ = lakescan.open(path).snapshot().timeline.instants
     (timeline / "history").mkdir(exist_ok=True)
     (timeline / "history" / "manifest_1").write_text("{}")
-    for instant in (first, second):
+    for instant in lakescan.open(path).snapshot().timeline.instants[:count]:
         for file in timeline.glob(f"{instant}*"):
             file.unlink()
+
+
+def test_groups_whose_commits_were_archived_are_found_too(copy: Unpack) -> None:
+    path = copy(TABLE)
+    wanted = rows(lakescan.open(path).snapshot())
+    archive(path, 2)
     assert rows(lakescan.open(path).snapshot()) == wanted
+
+
+def test_a_group_that_may_have_lost_its_base_file_is_refused_by_name(copy: Unpack) -> None:
+    """Without a metadata table nobody knows what an archived commit wrote; with one, nobody knows of older instants."""
+    path = copy(COMPACTED)
+    archive(path, 1)
+    with pytest.raises(UnsupportedFeature, match=r"may have had one before commits were archived \([ab]/\..*\.log\."):
+        rows(lakescan.open(path).snapshot())
+    path = copy(TABLE)
+    archive(path, 1)
+    second = lakescan.open(path).snapshot().timeline.instants[0]
+    with pytest.raises(UnsupportedFeature, match="may have had one before commits were archived"):
+        rows(lakescan.open(path).snapshot(version=second))
 
 
 def test_a_log_file_of_a_commit_under_way_is_no_part_of_a_slice(copy: Unpack) -> None:

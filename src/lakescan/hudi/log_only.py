@@ -2,13 +2,15 @@
 
 Written by hand because hudi-rs merges such a slice but does not find it: it begins every slice with a base file. They
 come about where an index finds keys in log files too, so that new rows go there. The commits of the active timeline
-name them. A group may be older than that timeline, so where commits were archived every folder is searched.
+name them. A group may be older than that timeline, so where commits were archived every folder is searched; and whether
+a group without a base file ever had one, which is lost, only the metadata table can then tell, and only of today.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.completeness import Group, replaced_groups, written_groups
 from lakescan.hudi.names import META_FOLDER, file_group_of, instant_of_log_file, log_file_order
 from lakescan.hudi.timeline import Timeline, timeline_folder
@@ -55,18 +57,27 @@ def log_only_slices(
     known = {(slice_.partition_path, slice_.file_id) for slice_ in slices} | replaced_groups(timeline, instant)
     completed = set(timeline.until(instant))
     found: dict[Group, list[tuple[str, int]]] = {}
-    for path, size in _candidates(storage, written_groups(timeline, instant) - known, options):
+    archived = _has_archive(storage, options)
+    for path, size in _candidates(storage, None if archived else written_groups(timeline, instant) - known):
         folder, _, name = path.rpartition("/")
         group, written = (folder, file_group_of(name)), instant_of_log_file(name)
         is_complete = written in completed or "" < written < timeline.instants[0]
         if is_complete and group not in known and not name.endswith(_CHANGES):
             found.setdefault(group, []).append((path, size))
+    listed = "files" in options.get("hoodie.table.metadata.partitions", "").split(",")
+    if found and archived and not (listed and instant == timeline.newest()):
+        raise UnsupportedFeature(
+            storage.location,
+            f"a file group without a base file, which may have had one before commits were archived "
+            f"({next(iter(found.values()))[0][0]})",
+            "Compact the table, then read its newest instant.",
+        )
     return [LogOnlySlice(name, folder, tuple(sorted(logs, key=_order))) for (folder, name), logs in found.items()]
 
 
-def _candidates(storage: Storage, groups: set[Group], options: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """(path, size) of the files that may belong to such groups, and of others."""
-    if _has_archive(storage, options):
+def _candidates(storage: Storage, groups: set[Group] | None) -> Iterator[tuple[str, int]]:
+    """(path, size) of the files in the folders of these groups, or in every folder."""
+    if groups is None:
         below = storage.list_below()
         yield from ((entry.name, entry.size) for entry in below if not entry.name.startswith(f"{META_FOLDER}/"))
         return

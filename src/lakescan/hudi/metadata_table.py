@@ -57,7 +57,7 @@ class MetadataPartition:
 
     def _files(self) -> Iterator[tuple[HFile, str]]:
         """The HFiles, oldest first in each file group, and the schema of their values where it is not in the file."""
-        for base, logs in self._slices:
+        for (base, _), logs in zip(self._slices, self._log_blocks, strict=True):
             if base:
                 name = self.storage.full_path(base)
                 try:
@@ -66,10 +66,17 @@ class MetadataPartition:
                     raise MissingDataFile(name) from error
                 with opened as file:
                     yield HFile(file, name), ""
-            for log in logs:
-                for block in log_blocks(self.storage, log):
-                    if block.kind == HFILE_BLOCK and block.content and self._is_complete(block.instant):
-                        yield HFile(pa.BufferReader(block.content), self.storage.full_path(log)), block.schema
+            yield from logs
+
+    @cached_property
+    def _log_blocks(self) -> list[list[tuple[HFile, str]]]:
+        """The HFiles in the log files of each slice. They are kept: whatever is asked for may be in any of them."""
+        return [[found for log in logs for found in self._blocks(log)] for _, logs in self._slices]
+
+    def _blocks(self, log: str) -> Iterator[tuple[HFile, str]]:
+        for block in log_blocks(self.storage, log):
+            if block.kind == HFILE_BLOCK and block.content and self._is_complete(block.instant):
+                yield HFile(pa.BufferReader(block.content), self.storage.full_path(log)), block.schema
 
     @cached_property
     def _slices(self) -> list[tuple[str, list[str]]]:
@@ -120,13 +127,18 @@ def _decoded(value: bytes, schema: Any, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-@lru_cache(maxsize=16)
 def _reader(schema: str, name: str) -> Any:
-    """An Avro schema, ready to read with. Without logical types: values come as the numbers and bytes that they are."""
+    """An Avro schema, ready to read with; `name` is the file that has it."""
     try:
-        return fastavro.parse_schema(_plain(json.loads(schema)))
+        return _parsed(schema)
     except (ValueError, KeyError, TypeError, fastavro.schema.SchemaParseException) as error:
         raise CorruptDataFile(name, f"it has no Avro schema for its values ({error})") from error
+
+
+@lru_cache(maxsize=16)
+def _parsed(schema: str) -> Any:
+    """Without logical types: values come as the numbers and bytes that they are."""
+    return fastavro.parse_schema(_plain(json.loads(schema)))
 
 
 def _plain(schema: Any) -> Any:
