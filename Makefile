@@ -82,6 +82,6 @@ $(VENV)/.installed $(PEERS)/.installed: pyproject.toml
 $(HUDI)/.installed: pyproject.toml
 	@$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
-	    'pyspark==3.5.*' setuptools pyarrow pyroaring sqlglot numpy 'hudi>=0.5,<0.6' pytest pytest-timeout
+	    'pyspark==3.5.*' setuptools pyarrow pyroaring sqlglot numpy fastavro 'hudi>=0.5,<0.6' pytest pytest-timeout
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
