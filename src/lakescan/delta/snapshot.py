@@ -7,10 +7,8 @@ read must be refused then. Files are read from the log when a scan asks, once, a
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from threading import RLock
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.data_files import DeltaFiles
@@ -22,36 +20,30 @@ from lakescan.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.predicate import Column
 from lakescan.reader.file_metadata import NAME as METADATA
 from lakescan.reader.file_metadata import FileMetadata
-from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.schema import prune
 from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)
-class DeltaSnapshot:
+class DeltaSnapshot(ListedSnapshot):
     """A version of a table. Implements `scan.Snapshot`."""
 
-    storage: Storage
     version: int
     zone: str
     _replay: Replay
-    _lock: RLock
 
     format = "delta"
 
     @staticmethod
     def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
-        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment), RLock())
+        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment))
         _ = snapshot._replay.metadata
         return snapshot
 
     @property
     def segment(self) -> LogSegment:
         return self._replay.segment
-
-    @property
-    def location(self) -> str:
-        return self.storage.location
 
     @property
     def token(self) -> str:
@@ -92,23 +84,8 @@ class DeltaSnapshot:
         return self._replay.metadata.properties
 
     @property
-    def num_files(self) -> int:
-        return int(self.files().num_rows)
-
-    @property
-    def size_in_bytes(self) -> int:
-        return int(pc.sum(self.files()["size"]).as_py() or 0)
-
-    @property
     def data_files(self) -> DeltaFiles:
         return DeltaFiles(self.storage)
-
-    def scan(self) -> ScanBuilder:
-        return ScanBuilder(self)
-
-    def files(self) -> pa.Table:
-        with self._lock:
-            return self._files
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         if not is_tracked(names):

@@ -7,13 +7,11 @@ that folders tell; other bounds are unknown, because hudi-rs does not give the m
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from threading import RLock
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.hudi.avro_schema import spark_schema
@@ -26,24 +24,21 @@ from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
 from lakescan.predicate import Column
-from lakescan.reader.plan import ComputedColumn
-from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.statistics import statistics_type
 from lakescan.schema import arrow_schema, prune
 from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)
-class HudiSnapshot:
+class HudiSnapshot(ListedSnapshot):
     """A table at an instant. Implements `scan.Snapshot`."""
 
-    storage: Storage
     instant: str
     timeline: Timeline
     base_files_only: bool = False
     since: str | None = None
     """Only rows that this commit or a later one wrote."""
-    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     format = "hudi"
 
@@ -56,10 +51,6 @@ class HudiSnapshot:
         return snapshot
 
     @property
-    def location(self) -> str:
-        return self.storage.location
-
-    @property
     def version(self) -> str:
         """The instant, and what else decides which rows there are."""
         since = "" if self.since is None else f"{self.since}.."
@@ -68,17 +59,6 @@ class HudiSnapshot:
     @property
     def token(self) -> str:
         return f"{self.format} {self.location}@{self.version}"
-
-    @property
-    def hidden_columns(self) -> pa.Schema:
-        return pa.schema([])
-
-    @property
-    def computed_columns(self) -> Mapping[str, ComputedColumn]:
-        return {}
-
-    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
-        return files
 
     @property
     def generated_columns(self) -> Mapping[str, str]:
@@ -107,24 +87,9 @@ class HudiSnapshot:
             return self._slices.partition_columns
 
     @property
-    def num_files(self) -> int:
-        return int(self.files().num_rows)
-
-    @property
-    def size_in_bytes(self) -> int:
-        return int(pc.sum(self.files()["size"]).as_py() or 0)
-
-    @property
     def data_files(self) -> HudiFiles:
         with self._lock:
             return HudiFiles(self.storage, self.instant, self.since, self._file_names)
-
-    def scan(self) -> ScanBuilder:
-        return ScanBuilder(self)
-
-    def files(self) -> pa.Table:
-        with self._lock:
-            return self._slices.table
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         logical, _ = prune(self.schema, self.source_schema, {column.path for column in columns})
@@ -154,6 +119,10 @@ class HudiSnapshot:
     @cached_property
     def _file_names(self) -> tuple[FileNames, ...]:
         return file_names(self.storage, self.timeline, self.instant)
+
+    @property
+    def _files(self) -> pa.Table:
+        return self._slices.table
 
     @cached_property
     def _slices(self) -> FileSlices:
