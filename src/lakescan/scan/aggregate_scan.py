@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.predicate import Column, conjoin
 from lakescan.reader.aggregate import can_aggregate, can_group, identity, merge
@@ -19,7 +18,7 @@ from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
 from lakescan.scan.estimates import Estimates, sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
-from lakescan.scan.planning import PlannedFiles, deleted_rows
+from lakescan.scan.planning import PlannedFiles
 from lakescan.scan.report import ScanReport
 from lakescan.scan.scan import Scan
 
@@ -103,7 +102,7 @@ class AggregateScan:
             columns=tuple(self.rows.output.names),
             aggregation=str(self.how),
             steps=planned.steps,
-            rows_deleted=pc.sum(deleted_rows(planned.files)).as_py() or 0,
+            rows_deleted=planned.rows_deleted,
             planning_ms=planned.planning_ms,
             metadata_only=self.metadata_only,
         )

@@ -5,7 +5,7 @@ threads may ask at once: one lists, the others wait.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 
@@ -20,7 +20,7 @@ from lakescan.storage import Storage
 
 @dataclass(frozen=True)
 class ListedSnapshot(ABC):
-    """A version of the table in a folder. What a format has no word for (hidden columns, details) is empty here."""
+    """A version of the table in a folder. What a format has no word for (hidden columns, beginnings) is empty."""
 
     storage: Storage
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False, kw_only=True)
@@ -53,6 +53,9 @@ class ListedSnapshot(ABC):
     def files(self) -> pa.Table:
         with self._lock:
             return self._files
+
+    def beginnings(self) -> Iterator[Snapshot]:
+        return iter(())
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         return files

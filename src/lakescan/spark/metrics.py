@@ -1,6 +1,7 @@
 """What a scan tells Spark's SQL metrics: the main figures of its planning, once a query."""
 
-from lakescan.scan.report import ScanReport
+from lakescan.scan.planning import PlannedFiles
+from lakescan.scan.report import TABLE
 
 METRICS = {
     "lakescanFilesTotal": "files in the table",
@@ -12,13 +13,14 @@ METRICS = {
 }
 
 
-def metric_values(report: ScanReport) -> dict[str, int]:
-    """A value for each of `METRICS`."""
+def metric_values(planned: PlannedFiles) -> dict[str, int]:
+    """A value for each of `METRICS`; those of the whole table only where planning listed all of it."""
+    first, last = planned.steps[0], planned.steps[-1]
+    table = {"lakescanFilesTotal": first.files, "lakescanBytesTotal": first.bytes} if first.name == TABLE else {}
     return {
-        "lakescanFilesTotal": report.files_total,
-        "lakescanFilesRead": report.files_planned,
-        "lakescanBytesTotal": report.bytes_total,
-        "lakescanBytesRead": report.bytes_planned,
-        "lakescanRowsDeleted": report.rows_deleted,
-        "lakescanPlanningMs": round(report.planning_ms),
+        **table,
+        "lakescanFilesRead": last.files,
+        "lakescanBytesRead": last.bytes,
+        "lakescanRowsDeleted": planned.rows_deleted,
+        "lakescanPlanningMs": round(planned.planning_ms),
     }

@@ -85,7 +85,7 @@ class SparkScan(Proxy):
         return self.bridge.metrics(METRICS)
 
     def reportDriverMetrics(self) -> JavaObject:
-        return self.bridge.metric_values(metric_values(self.last_run.report()))
+        return self.bridge.metric_values(metric_values(self.last_run.planned))
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
