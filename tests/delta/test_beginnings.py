@@ -22,7 +22,7 @@ from lakescan.delta import replay as delta_replay
 from lakescan.errors import CheckpointIgnored
 from lakescan.scan.scan import Scan
 from lakescan.scan.snapshot import Snapshot
-from lakescan.spark.metrics import metric_values
+from lakescan.spark.metrics import metrics
 from lakescan.storage import Storage
 from tests.strategies import many
 from tests.tables import DeltaBuilder
@@ -227,13 +227,13 @@ def test_a_report_counts_the_whole_table_and_metrics_only_say_what_was_listed(ta
     adds = long_table(table)
     scan = limited(table, 10)
     size = sum(add["add"]["size"] for add in adds)
-    planned = metric_values(scan.planned)
+    planned = metrics(scan.planned)
     assert "lakescanFilesTotal" not in planned
-    assert planned["lakescanFilesRead"] == 1
+    assert planned["lakescanFilesRead"] == ("files to read", 1)
     report = scan.report()
     assert (report.files_total, report.bytes_total, report.files_planned) == (20, size, 1)
     assert [step.name for step in report.steps] == ["table", "newest files", "limit"]
-    assert metric_values(limited(table, 200).planned)["lakescanFilesTotal"] == 20
+    assert metrics(limited(table, 200).planned)["lakescanFilesTotal"] == ("files in the table", 20)
 
 
 def test_a_checkpoint_that_breaks_after_its_first_rows_is_passed_over_by_whoever_reads_on(table: DeltaBuilder) -> None:

@@ -3,7 +3,7 @@
 from lakescan.scan.planning import PlannedFiles
 from lakescan.scan.report import TABLE
 
-METRICS = {
+_NAMES = {
     "lakescanFilesTotal": "files in the table",
     "lakescanFilesRead": "files to read",
     "lakescanBytesTotal": "bytes in the table",
@@ -13,14 +13,15 @@ METRICS = {
 }
 
 
-def metric_values(planned: PlannedFiles) -> dict[str, int]:
-    """A value for each of `METRICS`; those of the whole table only where planning listed all of it."""
+def metrics(planned: PlannedFiles) -> dict[str, tuple[str, int]]:
+    """What each metric is called and its value; those of the whole table only where planning listed all of it."""
     first, last = planned.steps[0], planned.steps[-1]
-    table = {"lakescanFilesTotal": first.files, "lakescanBytesTotal": first.bytes} if first.name == TABLE else {}
-    return {
-        **table,
+    values = {
         "lakescanFilesRead": last.files,
         "lakescanBytesRead": last.bytes,
         "lakescanRowsDeleted": planned.rows_deleted,
         "lakescanPlanningMs": round(planned.planning_ms),
     }
+    if first.name == TABLE:
+        values |= {"lakescanFilesTotal": first.files, "lakescanBytesTotal": first.bytes}
+    return {name: (_NAMES[name], value) for name, value in values.items()}
