@@ -89,7 +89,7 @@ class SparkScan(Proxy):
         return self.bridge.metric_values({name: value for name, (_, value) in metrics(self.last_run.planned).items()})
 
     def columnarSupportMode(self) -> JavaObject:
-        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
+        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
 
     def input_partitions(self, scan: Scan | AggregateScan) -> JavaObject:
         self._planning.result()
@@ -97,7 +97,9 @@ class SparkScan(Proxy):
         return self.bridge.input_partitions(pickle.dumps(task) for task in tasks)
 
     def reader_factory(self) -> JavaObject:
-        return self.bridge.reader_factory(partition_reader(self.scan.read_plan), worker_schema(self._schema))
+        plan = self.scan.read_plan
+        limited = plan.limit is not None
+        return self.bridge.reader_factory(partition_reader(plan), worker_schema(self._schema), limited)
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")

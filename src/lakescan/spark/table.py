@@ -76,7 +76,7 @@ class SparkTable(Proxy):
         return False
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
-        settings = Settings.of(self.bridge.confs("lakescan."), dict(options.asCaseSensitiveMap()))
+        settings = Settings.of(self.bridge.confs("lakescan."), self.bridge.text_map(options.asCaseSensitiveMap()))
         return SparkScanBuilder(self.bridge, self.snapshot, settings)
 
     class Java:

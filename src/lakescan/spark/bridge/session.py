@@ -1,20 +1,16 @@
-"""Everything that depends on how PySpark reaches the JVM, on private Spark classes, or on Spark's version.
+"""A session's way to its JVM: makes and takes apart the Java objects that the rest of `spark/` speaks of.
 
-`Proxy` is the base of every Java interface that Lakescan implements: it gives what `java.lang.Object` would
-give, and it turns whatever is raised in Python into one Java exception with one message, so that a user meets
-Spark's own errors. The other functions make or take apart the Java objects that the rest of `spark/` speaks of.
+Which private class of Spark's is used, and what differs between its versions, is known here and nowhere else.
 """
 
-import functools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
-from pyspark import cloudpickle
 from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
@@ -29,8 +25,8 @@ from lakescan.errors import (
     UnsupportedSpark,
     UnsupportedType,
 )
-
-JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returned
+from lakescan.spark.bridge.java_classes import reader_factory_class
+from lakescan.spark.bridge.proxy import JavaObject, Proxy
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
@@ -42,7 +38,7 @@ _PREDICATE = EXPRESSIONS + "filter.Predicate"
 
 
 class Bridge:
-    """A session's way to its JVM."""
+    """One session."""
 
     def __init__(self, spark: SparkSession) -> None:
         if not hasattr(spark, "_jsparkSession"):
@@ -96,6 +92,10 @@ class Bridge:
             found.put(key, value)
         return found
 
+    def text_map(self, items: JavaObject) -> dict[str, str]:
+        # Python's own way over a Java map ends with an exception in Java, which takes longer than all the rest.
+        return {str(key): str(items.get(key)) for key in items.keySet().toArray()}
+
     def optional_long(self, value: int | None) -> JavaObject:
         optional = self.java_class("java.util.OptionalLong")
         return optional.empty() if value is None else optional.of(value)
@@ -106,7 +106,7 @@ class Bridge:
     def java_decimal(self, text: str) -> JavaObject:
         return self.java_class("org.apache.spark.sql.types.Decimal").apply(text)
 
-    def by_column(self, items: Mapping[str, "Proxy"]) -> JavaObject:
+    def by_column(self, items: Mapping[str, Proxy]) -> JavaObject:
         """A Java map from columns to proxies."""
         found = self.java_class("java.util.HashMap")()
         reference = self.java_class(EXPRESSIONS + "FieldReference")
@@ -187,7 +187,7 @@ class Bridge:
         number = self._context.getLocalProperty("spark.sql.dataset.queryExecution.id")
         return f"run {number}" if number and "V2TableRefreshUtil" in stack else None
 
-    def data_frame(self, table: "Proxy", options: dict[str, str]) -> DataFrame:
+    def data_frame(self, table: Proxy, options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""
         none = self.java_class("scala.Option").empty()
         relations = self.java_class("org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation")
@@ -213,7 +213,7 @@ class Bridge:
         found = self._catalogs.get(name)
         return self.python_object(found.get()) if found.isDefined() else None
 
-    def put_catalog(self, name: str, catalog: "Proxy") -> None:
+    def put_catalog(self, name: str, catalog: Proxy) -> None:
         self._catalogs.put(name, catalog)
 
     def remove_catalog(self, name: str) -> None:
@@ -310,9 +310,12 @@ class Bridge:
         made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
         return self.array(READ + "InputPartition", made)
 
-    def reader_factory(self, read: Callable[..., Any], schema: StructType) -> JavaObject:
-        """Spark's own factory for readers in Python workers: `read` takes and gives iterators of Arrow batches."""
-        pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, ("lakescan",))
+    def reader_factory(self, read: Callable[..., Any], schema: StructType, limited: bool) -> JavaObject:
+        """A factory of readers in Python workers: `read` takes and gives iterators of Arrow batches.
+
+        Where it is `limited`, `read` ends by itself at the query's limit.
+        """
+        pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, (read, schema))
         function = self.java_class("org.apache.spark.api.python.SimplePythonFunction")(
             bytearray(pickled),
             environment,
@@ -322,14 +325,14 @@ class Bridge:
             broadcasts,
             self._context._javaAccumulator,
         )
-        source = self.java_class(PYTHON + "UserDefinedPythonDataSource")(function)
-        command = bytearray(cloudpickle.dumps((read, schema)))  # type: ignore[no-untyped-call]
-        none = self.java_class("scala.Option").empty()
-        # Spark 4.1 added the session's id.
-        ids = [none] if self.spark.version.startswith("4.0") else [none, none]
-        return self.java_class(PYTHON + "PythonPartitionReaderFactory")(
-            source, command, self.data_type(schema.json()), *ids
+        conf = self.spark._jsparkSession.sessionState().conf()
+        settings = self.java_class("org.apache.spark.sql.execution.python.ArrowPythonRunner").getPythonRunnerConfMap(
+            conf
         )
+        large = conf.arrowUseLargeVarTypes()
+        arguments = [function, self.data_type(schema.json()), self.time_zone, large, settings, limited]
+        constructor = reader_factory_class(self).getConstructors()[0]
+        return constructor.newInstance(self.array("java.lang.Object", arguments))
 
     @property
     def _worker_interpreter(self) -> str:
@@ -355,45 +358,6 @@ class Bridge:
     def no_such_table(self, identifier: JavaObject) -> Py4JJavaError:
         missing = self.java_class("org.apache.spark.sql.catalyst.analysis.NoSuchTableException")(identifier)
         return Py4JJavaError(f"no table {identifier.toString()}", missing)
-
-
-class Proxy:
-    """A Python object that implements Java interfaces; `token` decides its equality, as text."""
-
-    def __init__(self, bridge: Bridge) -> None:
-        self.bridge = bridge
-
-    def __init_subclass__(cls) -> None:
-        for name, member in list(vars(cls).items()):
-            if callable(member) and not name.startswith("_") and not isinstance(member, type):
-                setattr(cls, name, _raising_java_errors(member))
-
-    @property
-    def token(self) -> str:
-        return f"{type(self).__name__}@{id(self)}"
-
-    def toString(self) -> str:
-        return self.token
-
-    def equals(self, other: JavaObject | None) -> bool:
-        return other is not None and other.toString() == self.token
-
-    def hashCode(self) -> int:
-        # Java's hash is a signed 32-bit number; equal tokens must have equal ones in every process.
-        return sum(value * 31 for value in self.token.encode()) & 0x7FFFFFFF
-
-
-def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(self: Proxy, *arguments: Any) -> Any:
-        try:
-            return method(self, *arguments)
-        except Py4JJavaError:
-            raise
-        except Exception as error:
-            raise self.bridge.java_error(error) from error
-
-    return call
 
 
 def _items(sequence: JavaObject) -> list[JavaObject]:

@@ -1,0 +1,157 @@
+package lakescan;
+
+import java.lang.reflect.Constructor;
+import java.util.Arrays;
+
+import org.apache.arrow.vector.ValueVector;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.python.BasePythonRunner;
+import org.apache.spark.api.python.ChainedPythonFunctions;
+import org.apache.spark.api.python.PythonEvalType;
+import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric$;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
+import org.apache.spark.sql.execution.python.ArrowPythonRunner;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
+
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.Iterator$;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Nil$;
+
+/**
+ * Readers whose Arrow batches, as a Python worker sends them, reach Spark as columns: Spark's own factory for Python
+ * turns every batch into rows first. Janino compiles this, so types are as they are after erasure.
+ */
+public final class ArrowReaderFactory implements PartitionReaderFactory {
+  private final PythonFunction function;
+  private final StructType schema;
+  private final String timeZone;
+  private final boolean largeTypes;
+  private final Map settings;
+  private final boolean limited;
+
+  public ArrowReaderFactory(
+      PythonFunction function,
+      StructType schema,
+      String timeZone,
+      boolean largeTypes,
+      Map settings,
+      boolean limited) {
+    this.function = function;
+    this.schema = schema;
+    this.timeZone = timeZone;
+    this.largeTypes = largeTypes;
+    this.settings = settings;
+    this.limited = limited;
+  }
+
+  public boolean supportColumnarReads(InputPartition partition) {
+    return true;
+  }
+
+  public PartitionReader createReader(InputPartition partition) {
+    throw new UnsupportedOperationException("Lakescan's readers give columns");
+  }
+
+  public PartitionReader createColumnarReader(InputPartition partition) {
+    PythonInputPartition task = (PythonInputPartition) partition;
+    Object row = new GenericInternalRow(new Object[] {task.pickedPartition()});
+    Object wrapped = new GenericInternalRow(new Object[] {row});
+    Iterator input = Iterator$.MODULE$.single(Iterator$.MODULE$.single(wrapped));
+    TaskContext context = TaskContext.get();
+    Reader reader = new Reader(runner().compute(input, task.index(), context), schema, limited);
+    // Listeners are called last come, first served: this one while the worker is still there.
+    context.addTaskCompletionListener(reader);
+    return reader;
+  }
+
+  private BasePythonRunner runner() {
+    Object functions = Nil$.MODULE$.$colon$colon(function);
+    Object chained = new ChainedPythonFunctions((scala.collection.immutable.Seq) functions);
+    StructType input = new StructType().add("struct", new StructType().add("partition", DataTypes.BinaryType));
+    Object[] known = {
+      Nil$.MODULE$.$colon$colon(new Tuple2(chained, Long.valueOf(0))),
+      Integer.valueOf(PythonEvalType.SQL_MAP_ARROW_ITER_UDF()),
+      new int[][] {{0}},
+      input,
+      timeZone,
+      Boolean.valueOf(largeTypes),
+      settings,
+      PythonCustomMetric$.MODULE$.pythonMetrics()
+    };
+    // What follows differs between versions of Spark: ids and a profiler, each of which may be absent.
+    Constructor constructor = ArrowPythonRunner.class.getConstructors()[0];
+    Object[] arguments = Arrays.copyOf(known, constructor.getParameterCount());
+    Arrays.fill(arguments, known.length, arguments.length, Option.empty());
+    try {
+      return (BasePythonRunner) constructor.newInstance(arguments);
+    } catch (ReflectiveOperationException error) {
+      throw new IllegalStateException("Spark's Python runner cannot be made", error);
+    }
+  }
+
+  private static final class Reader implements PartitionReader, TaskCompletionListener {
+    private final Iterator batches;
+    private final StructType schema;
+    private final boolean limited;
+    private ColumnarBatch current;
+
+    Reader(Iterator batches, StructType schema, boolean limited) {
+      this.batches = batches;
+      this.schema = schema;
+      this.limited = limited;
+    }
+
+    public boolean next() {
+      if (!batches.hasNext()) {
+        return false;
+      }
+      ColumnarBatch batch = (ColumnarBatch) batches.next();
+      // Python's rows arrive as one struct, whose fields are the columns.
+      ArrowColumnVector row = (ArrowColumnVector) batch.column(0);
+      ColumnVector[] columns = new ColumnVector[schema.length()];
+      for (int at = 0; at < columns.length; at++) {
+        columns[at] = new Column(((ArrowColumnVector) row.getChild(at)).getValueVector());
+      }
+      current = new ColumnarBatch(columns, batch.numRows());
+      return true;
+    }
+
+    public Object get() {
+      return current;
+    }
+
+    public void close() {}
+
+    /**
+     * Spark asks for no more rows than its limit, and so never sees the end of what the worker sends. A worker that
+     * stops at the limit itself is near that end; cut off before it, it would complain in the log.
+     */
+    public void onTaskCompletion(TaskContext task) {
+      while (limited && !task.isInterrupted() && !task.isFailed() && batches.hasNext()) {
+        batches.next();
+      }
+    }
+  }
+
+  /** Spark closes a batch after use, but the runner loads its next one into the same vectors, and closes them itself. */
+  private static final class Column extends ArrowColumnVector {
+    Column(ValueVector vector) {
+      super(vector);
+    }
+
+    public void close() {}
+  }
+}

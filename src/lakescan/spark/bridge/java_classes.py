@@ -1,0 +1,43 @@
+"""The little Java that Lakescan needs on executors, compiled when a session first reads, with the compiler that Spark
+brings for its own generated code: no JDK, no JAR to install. Executors get the classes as Spark sends them any JAR.
+"""
+
+import tempfile
+import threading
+import zipfile
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from lakescan.spark.bridge.session import Bridge
+
+JavaClasses: TypeAlias = Any  # java.lang.Class, by Py4J
+
+_PACKAGE = "lakescan."
+_sent: WeakKeyDictionary[Any, JavaClasses] = WeakKeyDictionary()
+_sending = threading.Lock()
+
+
+def reader_factory_class(bridge: "Bridge") -> JavaClasses:
+    """The class of `ArrowReaderFactory.java`, which every executor of the session's context knows from now on."""
+    context = bridge.spark.sparkContext
+    with _sending:
+        if context not in _sent:
+            _sent[context] = _compile_and_send(bridge, "ArrowReaderFactory")
+        return _sent[context]
+
+
+def _compile_and_send(bridge: "Bridge", name: str) -> JavaClasses:
+    compiler = bridge.java_class("org.codehaus.janino.SimpleCompiler")()
+    compiler.setParentClassLoader(bridge.java_class("java.lang.Thread").currentThread().getContextClassLoader())
+    compiler.cook(files(__package__).joinpath(f"{name}.java").read_text())
+    context: Any = bridge.spark.sparkContext
+    # Spark removes this folder when the driver's process ends.
+    jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / "lakescan.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for compiled, code in compiler.getBytecodes().items():
+            archive.writestr(f"{compiled.replace('.', '/')}.class", bytes(code))
+    context._jsc.addJar(jar.as_uri())
+    return compiler.getClassLoader().loadClass(_PACKAGE + name)

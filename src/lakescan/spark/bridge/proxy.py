@@ -1,0 +1,55 @@
+"""The base of every Java interface that Lakescan implements in Python.
+
+It gives what `java.lang.Object` would give, and it turns whatever is raised in Python into one Java exception with one
+message, so that a user meets Spark's own errors.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from py4j.protocol import Py4JJavaError
+
+if TYPE_CHECKING:
+    from lakescan.spark.bridge.session import Bridge
+
+JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returned
+
+
+class Proxy:
+    """A Python object that implements Java interfaces; `token` decides its equality, as text."""
+
+    def __init__(self, bridge: "Bridge") -> None:
+        self.bridge = bridge
+
+    def __init_subclass__(cls) -> None:
+        for name, member in list(vars(cls).items()):
+            if callable(member) and not name.startswith("_") and not isinstance(member, type):
+                setattr(cls, name, _raising_java_errors(member))
+
+    @property
+    def token(self) -> str:
+        return f"{type(self).__name__}@{id(self)}"
+
+    def toString(self) -> str:
+        return self.token
+
+    def equals(self, other: JavaObject | None) -> bool:
+        return other is not None and other.toString() == self.token
+
+    def hashCode(self) -> int:
+        # Java's hash is a signed 32-bit number; equal tokens must have equal ones in every process.
+        return sum(value * 31 for value in self.token.encode()) & 0x7FFFFFFF
+
+
+def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Proxy, *arguments: Any) -> Any:
+        try:
+            return method(self, *arguments)
+        except Py4JJavaError:
+            raise
+        except Exception as error:
+            raise self.bridge.java_error(error) from error
+
+    return call
