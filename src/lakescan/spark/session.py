@@ -1,7 +1,6 @@
 """A SparkSession that is ready for Lakescan."""
 
 import os
-import socket
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +10,12 @@ from pyspark.sql import SparkSession
 from lakescan.spark.catalog import install_catalogs
 
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
-# Over TCP, every task waits some 40 ms for a delayed acknowledgement between Spark and its Python worker. Spark 4.0 has
-# no such setting and passes over it.
-_FAST = {"spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower()}
 
 
 def make_session(conf: Mapping[str, Any]) -> SparkSession:
-    settings: dict[str, Any] = (
-        _QUIET
-        | _FAST
-        | {key.replace("_", "."): str(value) for key, value in conf.items() if key not in ("master", "app_name")}
-    )
+    settings: dict[str, Any] = _QUIET | {
+        key.replace("_", "."): str(value) for key, value in conf.items() if key not in ("master", "app_name")
+    }
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(conf.get("app_name", "lakescan")).config(map=settings)
     if "master" in conf or not os.environ.get("MASTER"):
