@@ -14,6 +14,9 @@ import lakescan
 settings.register_profile("lakescan", deadline=None)
 settings.load_profile("lakescan")
 
+# No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 GOLDEN = Path(os.environ.get("LAKESCAN_GOLDEN", Path(__file__).parents[2] / "shared" / "golden"))
 
 

@@ -269,6 +269,7 @@ class DeltaBuilder:
         sidecars: int = 2,
         stats: str = "json",
         parsed: pa.Schema | None = None,
+        row_group_size: int | None = None,
     ) -> list[Path]:
         """Write a checkpoint of the newest version: one file, several parts, or V2 with a top in `json` or `parquet`.
 
@@ -281,14 +282,14 @@ class DeltaBuilder:
             files = [self.log / f"{name}.{n:010d}.{count:010d}.parquet" for n in range(1, count + 1)]
             files = files if parts else [self.log / f"{name}.parquet"]
             for at, file in enumerate(files):
-                pq.write_table(pa.Table.from_pylist(found[at::count], schema), file)
+                pq.write_table(pa.Table.from_pylist(found[at::count], schema), file, row_group_size)
             return files
         folder, identity = self.log / "_sidecars", uuid5(_NAMESPACE, f"{self.path}/{self.version}/{top}")
         folder.mkdir(exist_ok=True)
         adds = [row for row in found if "add" in row or "remove" in row]
         files = [folder / f"{name}.{n:010d}.{identity}.parquet" for n in range(sidecars)]
         for at, file in enumerate(files):
-            pq.write_table(pa.Table.from_pylist(adds[at::sidecars], schema), file)
+            pq.write_table(pa.Table.from_pylist(adds[at::sidecars], schema), file, row_group_size)
         rows = [row for row in found if row not in adds] + ([] if sidecars else adds)
         rows.append({"checkpointMetadata": {"version": self.version}})
         for file in files:

@@ -187,6 +187,36 @@ def test_partition_columns_group_filter_and_are_values_themselves(tmp_path: Path
     assert not scan(tmp_path, ROWS, by=["v"]).metadata_only
 
 
+def test_distinct_partition_values_are_counted_from_the_log(tmp_path: Path) -> None:
+    schema = pa.schema([("v", pa.int64()), ("day", pa.int32()), ("city", pa.string())])
+    table = DeltaBuilder(tmp_path, schema, partition_by=["day", "city"])
+    for number, (day, city) in enumerate([("1", "x"), ("1", "x"), ("2", "x"), (None, "x"), ("2", "y"), (None, "z")]):
+        table.append(pa.table({"v": [number, number + 10]}), partition={"day": day, "city": city})
+    days, cities = (Aggregate("count_distinct", Column((name,))) for name in ("day", "city"))
+    found = scan(tmp_path, days, MAX, cities, ROWS)
+    assert found.metadata_only
+    assert str(found.how) == "COUNT(DISTINCT `day`), MAX(`v`), COUNT(DISTINCT `city`), COUNT(*)"
+    assert answer(found) == [(2, 15, 3, 12)]
+    by_city = scan(tmp_path, ROWS, days, by=["city"])
+    assert by_city.metadata_only
+    assert sorted(answer(by_city)) == [("x", 8, 2), ("y", 2, 1), ("z", 2, 0)]
+    assert answer(scan(tmp_path, days, where="day = 7")) == [(0,)]
+    # Some rows of a file pass: whether any does is not in the log. Values of other columns are not there at all.
+    for unknown in (scan(tmp_path, days, where="v > 5"), scan(tmp_path, Aggregate("count_distinct", V))):
+        assert not unknown.metadata_only
+        assert not unknown.can_read
+
+
+def test_zeros_of_either_sign_are_one_group_so_floats_are_left_to_spark(tmp_path: Path) -> None:
+    schema = pa.schema([("v", pa.int64()), ("p", pa.float64())])
+    table = DeltaBuilder(tmp_path, schema, partition_by=["p"])
+    for zero in ("0.0", "-0.0"):
+        table.append(pa.table({"v": [1]}), partition={"p": zero})
+    for found in (scan(tmp_path, ROWS, by=["p"]), scan(tmp_path, Aggregate("count_distinct", Column(("p",))))):
+        assert not found.metadata_only
+        assert not found.can_read
+
+
 def test_a_file_whose_rows_are_all_deleted_makes_no_group(tmp_path: Path) -> None:
     schema = pa.schema([("v", pa.int64()), ("day", pa.int32())])
     table = DeltaBuilder(tmp_path, schema, partition_by=["day"], features=["deletionVectors"])

@@ -46,7 +46,14 @@ class ActionSource(Protocol):
     """Where adds come from: all commits after a checkpoint, or one file of a checkpoint."""
 
     @property
+    def num_rows(self) -> int:
+        """How many actions of any kind there are."""
+
+    @property
     def adds(self) -> pa.Table: ...
+
+    def first_adds(self, rows: int) -> pa.Table:
+        """The adds among the first actions, at least so many."""
 
     def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, null where a file has none."""

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from threading import RLock
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,7 +35,7 @@ from lakescan.delta.time_travel import commit_after, parse_timestamp, version_at
 from lakescan.errors import ChangesNotRecorded, IncompatibleChanges, InvalidVersion, UnsupportedFeature
 from lakescan.predicate import Column
 from lakescan.reader.plan import ComputedColumn
-from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.statistics import statistics_type
 from lakescan.schema import prune
 from lakescan.storage import Storage
@@ -47,14 +46,12 @@ _OWN_FIELDS = (pa.field(CHANGE_TYPE, pa.string()), *commit_fields())
 
 
 @dataclass(frozen=True)
-class DeltaChanges:
+class DeltaChanges(ListedSnapshot):
     """The changes of a range of versions. Implements `scan.Snapshot`."""
 
-    storage: Storage
     start: int
     end: int
     _commits: tuple[TableCommit, ...] = field(repr=False)
-    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     format = "delta"
 
@@ -64,10 +61,6 @@ class DeltaChanges:
         found._refuse_unrecorded()
         found._refuse_incompatible()
         return found
-
-    @property
-    def location(self) -> str:
-        return self.storage.location
 
     @property
     def version(self) -> int:
@@ -93,10 +86,6 @@ class DeltaChanges:
         return json.dumps({**found, "fields": [*found["fields"], *own]})
 
     @property
-    def hidden_columns(self) -> pa.Schema:
-        return pa.schema([])
-
-    @property
     def computed_columns(self) -> Mapping[str, ComputedColumn]:
         return {CHANGE_TYPE: ChangeType()}
 
@@ -114,31 +103,12 @@ class DeltaChanges:
         return self._metadata.properties
 
     @property
-    def num_files(self) -> int:
-        return int(self.files().num_rows)
-
-    @property
-    def size_in_bytes(self) -> int:
-        return int(pc.sum(self.files()["size"]).as_py() or 0)
-
-    @property
     def data_files(self) -> ChangeFiles:
         return ChangeFiles(self.storage)
-
-    def scan(self) -> ScanBuilder:
-        return ScanBuilder(self)
 
     def to_arrow(self) -> pa.Table:
         """Every change, in no particular order; `scan()` gives some of them, or some columns."""
         return self.scan().build().to_arrow()
-
-    def files(self) -> pa.Table:
-        """The files that hold the changes; one whose deletion vector changed may stand in it twice."""
-        with self._lock:
-            return self._files
-
-    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
-        return files
 
     def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """Nothing: of a file's rows only some are changes, and the log does not describe those."""
@@ -165,6 +135,7 @@ class DeltaChanges:
 
     @cached_property
     def _files(self) -> pa.Table:
+        """The files that hold the changes; one whose deletion vector changed may stand in it twice."""
         partition = self._metadata.partition_fields
         return pa.concat_tables([change_files(commit, partition) for commit in self._commits]).combine_chunks()
 

@@ -1,4 +1,5 @@
-"""A checkpoint's files as Arrow: only the columns that are asked for are read, and statistics only when wanted.
+"""A checkpoint's files as Arrow: only the columns that are asked for are read, statistics only when wanted, and of a
+large file, where its first rows are enough, no more than those.
 
 The adds of a checkpoint are already reconciled with each other: each file stands in it once. A V2 checkpoint
 spreads them over sidecars; each of those is a source like any other part. A file that cannot be read raises
@@ -26,6 +27,8 @@ from lakescan.delta.statistics import parse_statistics, typed_statistics
 from lakescan.errors import CorruptLog, UnreadableCheckpoint
 from lakescan.storage import Storage, has_scheme
 
+_BATCH_ROWS = 4096
+
 
 @dataclass(frozen=True)
 class CheckpointFile:
@@ -39,19 +42,28 @@ class CheckpointFile:
         """The few actions of one kind: protocol, metaData, sidecar."""
         if name not in self._parquet.schema_arrow.names:
             return
-        found = self._read(name)[name]
-        for action in found.filter(found.is_valid()).to_pylist():
-            yield {key: dict(value) if key == "configuration" and value else value for key, value in action.items()}
+        with _named(self.storage, self.path):
+            # Whoever wants but the first one does not have the rest read.
+            for batch in self._parquet.iter_batches(_BATCH_ROWS, self._row_groups_with(name), [name]):
+                found = batch.column(0).drop_null()
+                yield from map(_plain, found.to_pylist())
+
+    @property
+    def num_rows(self) -> int:
+        return int(self._parquet.metadata.num_rows)
 
     @cached_property
     def adds(self) -> pa.Table:
+        return self.first_adds(self.num_rows)
+
+    def first_adds(self, rows: int) -> pa.Table:
         schema = adds_schema(self.partition_names)
         if "add" not in self._parquet.schema_arrow.names:
             return schema.empty_table()
         wanted = ["path", "size", "modificationTime", "partitionValues", "deletionVector"]
-        found = self._read(*[f"add.{name}" for name in wanted])["add"].combine_chunks()
-        rows = pa.array(np.flatnonzero(pc.is_valid(member(found, "path")).to_numpy(zero_copy_only=False)), pa.int64())
-        live = found.take(rows)
+        found = self._read(*[f"add.{name}" for name in wanted], first=rows)["add"].combine_chunks()
+        places = pa.array(np.flatnonzero(pc.is_valid(member(found, "path")).to_numpy(zero_copy_only=False)), pa.int64())
+        live = found.take(places)
         vector = member(live, "deletionVector")
         return pa.table(
             [
@@ -60,7 +72,7 @@ class CheckpointFile:
                 member(live, "modificationTime"),
                 self._partition_texts(member(live, "partitionValues"), len(live)),
                 pa.nulls(len(live), DELETION_VECTOR) if vector is None else _filled_out(vector, DELETION_VECTOR),
-                rows,
+                places,
             ],
             schema=schema,
         )
@@ -69,19 +81,30 @@ class CheckpointFile:
         add = self._parquet.schema_arrow.field("add").type
         if add.get_field_index("stats_parsed") < 0:
             return parse_statistics(self._texts(rows), wanted)
-        parsed = member(self._read(*_statistics_columns(wanted))["add"].combine_chunks().take(rows), "stats_parsed")
+        found = self._read(*_statistics_columns(wanted), first=_reaching(rows))
+        parsed = member(found["add"].combine_chunks().take(rows), "stats_parsed")
         typed = typed_statistics(parsed, wanted)
         if parsed.null_count and add.get_field_index("stats") >= 0:
             return pc.if_else(parsed.is_valid(), typed, parse_statistics(self._texts(rows), wanted))
         return typed
 
     def row_tracking(self, rows: pa.Array) -> pa.StructArray:
-        found = self._read(*(f"add.{field.name}" for field in ROW_TRACKING))
+        found = self._read(*(f"add.{field.name}" for field in ROW_TRACKING), first=_reaching(rows))
         add = found["add"].combine_chunks().take(rows) if found.num_columns else empty_structs(len(rows))
         return _filled_out(add, ROW_TRACKING)
 
+    def _row_groups_with(self, name: str) -> list[int]:
+        """The row groups but those without such an action, as the file's own statistics have it."""
+        metadata = self._parquet.metadata
+        leaves = [at for at, leaf in enumerate(metadata.schema) if leaf.path.startswith(f"{name}.")]
+        return [
+            at
+            for at, group in enumerate(map(metadata.row_group, range(metadata.num_row_groups)))
+            if not all(_is_all_null(group.column(leaf), group.num_rows) for leaf in leaves)
+        ]
+
     def _texts(self, rows: pa.Array) -> pa.Array:
-        found = self._read("add.stats")
+        found = self._read("add.stats", first=_reaching(rows))
         if not found.num_columns:
             return pa.nulls(len(rows), pa.string())
         return member(found["add"].combine_chunks().take(rows), "stats")
@@ -92,9 +115,12 @@ class CheckpointFile:
         columns = [pc.map_lookup(values, pa.scalar(name), "first") for name in self.partition_names]
         return pa.StructArray.from_arrays(columns, names=list(self.partition_names))
 
-    def _read(self, *columns: str) -> pa.Table:
+    def _read(self, *columns: str, first: int | None = None) -> pa.Table:
+        """These columns, where so many rows are enough perhaps no more than the first ones."""
         with _named(self.storage, self.path):
-            return self._parquet.read(columns=list(columns))
+            if first is None or 2 * first >= self.num_rows:
+                return self._parquet.read(columns=list(columns))
+            return pa.Table.from_batches(_first_batches(self._parquet, columns, first))
 
     @cached_property
     def _parquet(self) -> pq.ParquetFile:
@@ -117,7 +143,8 @@ def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names
         with _named(storage, path):
             own = _own_file(storage, path, names)
             sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
-    for action in checkpoint_actions(storage, checkpoint, "sidecar"):
+    # What stands in several parts has no sidecars, so the parts need not be opened to look.
+    for action in checkpoint_actions(storage, checkpoint, "sidecar") if len(checkpoint.paths) == 1 else ():
         path = str(action["path"])
         path = path if has_scheme(path) else unquote(path)
         inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
@@ -129,6 +156,31 @@ def _own_file(storage: Storage, path: str, names: tuple[str, ...] = ()) -> Check
     if not path.endswith(".json"):
         return CheckpointFile(storage, path, names)
     return CommitText(storage.full_path(path), storage.read(path))
+
+
+def _plain(action: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The action as JSON has it: Arrow gives a map as a list of pairs."""
+    return {key: dict(value) if key == "configuration" and value else value for key, value in action.items()}
+
+
+def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches until they have so many rows: only the first row groups are read, and the last is decoded in part."""
+    counts = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+    needed = int(np.searchsorted(np.cumsum(counts), rows)) + 1
+    for batch in file.iter_batches(_BATCH_ROWS, list(range(needed)), list(columns)):
+        yield batch
+        rows -= batch.num_rows
+        if rows <= 0:
+            return
+
+
+def _is_all_null(column: pq.ColumnChunkMetaData, rows: int) -> bool:
+    known = column.statistics
+    return known is not None and known.has_null_count and known.null_count == rows
+
+
+def _reaching(rows: pa.Array) -> int:
+    return int(pc.max(rows).as_py()) + 1
 
 
 def _statistics_columns(wanted: StatisticsRequest) -> list[str]:

@@ -75,6 +75,13 @@ class CommitActions:
     """The add of each line, null where the line is another action."""
     _writers: Writers
 
+    @property
+    def num_rows(self) -> int:
+        return len(self._actions)
+
+    def first_adds(self, rows: int) -> pa.Table:
+        return self.adds
+
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         found = parse_statistics(member(self._actions, "stats").take(rows), wanted)
         return self._writers.mark(found, rows, wanted)

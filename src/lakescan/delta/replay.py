@@ -3,13 +3,15 @@
 The newest action for a file wins, where a file is its path together with its deletion vector. Commits are
 reconciled among themselves first; then a checkpoint's add stands unless some commit speaks of the same file.
 The live files stay Arrow columns throughout. A checkpoint that cannot be read is passed over, with a warning,
-where the log can rebuild the version without it.
+where the log can rebuild the version without it. Replay goes from the newest actions to the oldest, so whoever needs
+only some of the files (`beginnings`) need not read the rest of a long log.
 """
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,13 +21,19 @@ import pyarrow.compute as pc
 from lakescan.delta.actions import ROW_TRACKING, ActionSource, StatisticsRequest, keys
 from lakescan.delta.checkpoint import checkpoint_actions, checkpoint_sources
 from lakescan.delta.checksum import Checksum, read_checksum
-from lakescan.delta.commits import CommitText, file_actions, read_commits
+from lakescan.delta.commits import CommitActions, CommitText, file_actions, read_commits
 from lakescan.delta.log_segment import LogSegment
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.protocol import Metadata, Protocol
 from lakescan.errors import CheckpointIgnored, CorruptLog, MissingCommit, UnreadableCheckpoint, VersionNotFound
 from lakescan.scan.statistics import statistics_type
 from lakescan.storage import Storage
+
+# The newest commits, as many as are read in one go, may name files enough, or else the first rows of a checkpoint.
+# They are worth a try where the rest of the log is many times as long.
+_NEWEST_COMMITS = 8
+_FIRST_ROWS = 4096
+_MANY_ROWS = 16 * _FIRST_ROWS
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,12 @@ class Replay:
 
     @cached_property
     def commits(self) -> list[CommitText]:
-        return read_commits(self.storage, self.segment.commits, self.segment.version)
+        older = self.segment.commits[:-_NEWEST_COMMITS]
+        return [*read_commits(self.storage, older, self.segment.version), *self._newest_commits]
+
+    @cached_property
+    def _newest_commits(self) -> list[CommitText]:
+        return read_commits(self.storage, self.segment.commits[-_NEWEST_COMMITS:], self.segment.version)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -52,27 +65,66 @@ class Replay:
 
     @cached_property
     def live_files(self) -> "LiveFiles":
-        names = physical_partition_names(self.metadata)
         if self._fallback:
             return self._fallback[0].live_files
         try:
-            return self._reconciled(names)
+            return self._reconciled()
         except UnreadableCheckpoint as error:
             return self._without_checkpoint(error).live_files
 
-    def _reconciled(self, names: Sequence[str]) -> "LiveFiles":
-        commits = file_actions(self.commits, names)
-        sources: list[ActionSource] = [commits]
-        parts = [commits.adds]
-        if self.segment.checkpoint:
-            for source in checkpoint_sources(self.storage, self.segment.checkpoint, names):
-                sources.append(source)
-                parts.append(_not_touched(source.adds, commits.touched))
+    def beginnings(self) -> Iterator["LiveFiles"]:
+        """Some of the live files, then more: the newest, each time without reading the rest of a long log."""
+        if self._fallback:
+            yield from self._fallback[0].beginnings()
+            return
+        try:
+            if len(self.segment.commits) > _NEWEST_COMMITS or self._has_large_checkpoint:
+                newest = file_actions(self._newest_commits, self._partition_names)
+                yield self._live([newest], [newest.adds])
+            if self._has_large_checkpoint:
+                yield self._reconciled(_FIRST_ROWS)
+        except UnreadableCheckpoint:
+            # Whoever asks for all the files is told, or gets them without the checkpoint.
+            return
+
+    def _reconciled(self, enough: int | None = None) -> "LiveFiles":
+        """All live files; or of the checkpoint's only so many, those in the first rows of its first files."""
+        sources: list[ActionSource] = [self._commit_actions]
+        parts = [self._commit_actions.adds]
+        for source in self._checkpoint_sources:
+            adds = source.adds if enough is None else source.first_adds(enough)
+            sources.append(source)
+            parts.append(_not_touched(adds, self._commit_actions.touched))
+            if enough is not None and sum(part.num_rows for part in parts) >= enough:
+                break
+        return self._live(sources, parts)
+
+    def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> "LiveFiles":
         numbered = [
             part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
             for at, part in enumerate(parts)
         ]
         return LiveFiles(tuple(sources), pa.concat_tables(numbered), self.segment.version)
+
+    @cached_property
+    def _commit_actions(self) -> CommitActions:
+        return file_actions(self.commits, self._partition_names)
+
+    @cached_property
+    def _checkpoint_sources(self) -> list[ActionSource]:
+        if self.segment.checkpoint is None:
+            return []
+        return checkpoint_sources(self.storage, self.segment.checkpoint, self._partition_names)
+
+    @property
+    def _has_large_checkpoint(self) -> bool:
+        """Whether it has many rows; no more of its files are opened than it takes to know."""
+        counted = accumulate(source.num_rows for source in self._checkpoint_sources)
+        return any(rows >= _MANY_ROWS for rows in counted)
+
+    @property
+    def _partition_names(self) -> Sequence[str]:
+        return physical_partition_names(self.metadata)
 
     @property
     def _log(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from lakescan.delta.protocol import Metadata
+from lakescan.delta.type_widening import widens
 
 
 def lost_in(older: Metadata, newer: Metadata) -> str | None:
@@ -47,7 +48,8 @@ def _lost_type(
     older: pa.DataType, older_twin: pa.DataType, newer: pa.DataType, newer_twin: pa.DataType, path: str
 ) -> str | None:
     if older.id != newer.id or not pa.types.is_nested(older):
-        return None if _widens(older, newer) else f"the column {path} was {older} and is {newer}"
+        kept = older == newer or pa.types.is_null(older) or widens(older, newer)
+        return None if kept else f"the column {path} was {older} and is {newer}"
     if pa.types.is_struct(older):
         return _lost_fields(
             list(zip(older, older_twin, strict=True)), list(zip(newer, newer_twin, strict=True)), f"{path}."
@@ -61,26 +63,6 @@ def _lost_type(
 
 def _children(type_: pa.DataType) -> list[pa.Field]:
     return [type_.key_field, type_.item_field] if pa.types.is_map(type_) else [type_.value_field]
-
-
-def _widens(older: pa.DataType, newer: pa.DataType) -> bool:
-    """Delta's type widening, and no change at all."""
-    if older == newer:
-        return True
-    if pa.types.is_integer(older):
-        digits = len(str(2 ** (older.bit_width - 1)))
-        return bool(
-            (pa.types.is_integer(newer) and newer.bit_width > older.bit_width)
-            or (pa.types.is_float64(newer) and older.bit_width <= 32)
-            or (pa.types.is_decimal(newer) and newer.precision - newer.scale >= digits)
-        )
-    if pa.types.is_decimal(older) and pa.types.is_decimal(newer):
-        return bool(newer.scale >= older.scale and newer.precision - newer.scale >= older.precision - older.scale)
-    return bool(
-        (pa.types.is_float32(older) and pa.types.is_float64(newer))
-        or (pa.types.is_date(older) and newer == pa.timestamp("us"))
-        or pa.types.is_null(older)
-    )
 
 
 def _partition_names(metadata: Metadata) -> list[str]:

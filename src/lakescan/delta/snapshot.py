@@ -1,57 +1,52 @@
 """One version of a Delta table, as the planner sees it.
 
 The version, its schema and its properties are known when the snapshot is made, because a table that cannot be
-read must be refused then. Files are read from the log when a scan asks, once, and kept as Arrow columns.
+read must be refused then. Files are read from the log when a scan asks, once, and kept as Arrow columns. A scan that
+needs only some files may ask for beginnings of the version: the same version with only its newest files.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import RLock
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.data_files import DeltaFiles
 from lakescan.delta.log_segment import LogSegment
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.partition_values import typed_partition
-from lakescan.delta.replay import Replay
+from lakescan.delta.replay import LiveFiles, Replay
 from lakescan.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.predicate import Column
 from lakescan.reader.file_metadata import NAME as METADATA
 from lakescan.reader.file_metadata import FileMetadata
-from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.schema import prune
 from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)
-class DeltaSnapshot:
+class DeltaSnapshot(ListedSnapshot):
     """A version of a table. Implements `scan.Snapshot`."""
 
-    storage: Storage
     version: int
     zone: str
     _replay: Replay
-    _lock: RLock
+    _some: LiveFiles | None = None
+    """The only files there are in a beginning of the version."""
 
     format = "delta"
 
     @staticmethod
     def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
-        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment), RLock())
+        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment))
         _ = snapshot._replay.metadata
         return snapshot
 
     @property
     def segment(self) -> LogSegment:
         return self._replay.segment
-
-    @property
-    def location(self) -> str:
-        return self.storage.location
 
     @property
     def token(self) -> str:
@@ -92,28 +87,16 @@ class DeltaSnapshot:
         return self._replay.metadata.properties
 
     @property
-    def num_files(self) -> int:
-        return int(self.files().num_rows)
-
-    @property
-    def size_in_bytes(self) -> int:
-        return int(pc.sum(self.files()["size"]).as_py() or 0)
-
-    @property
     def data_files(self) -> DeltaFiles:
         return DeltaFiles(self.storage)
 
-    def scan(self) -> ScanBuilder:
-        return ScanBuilder(self)
-
-    def files(self) -> pa.Table:
-        with self._lock:
-            return self._files
+    def beginnings(self) -> "Iterator[DeltaSnapshot]":
+        return (replace(self, _some=some) for some in self._replay.beginnings())
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         if not is_tracked(names):
             return files
-        return with_tracking(files, self._replay.live_files.row_tracking(files["source"], files["row"]))
+        return with_tracking(files, self._live_files.row_tracking(files["source"], files["row"]))
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         return self._statistics(files, columns, exact=False)
@@ -125,11 +108,15 @@ class DeltaSnapshot:
         names = {column.path for column in columns}
         logical, physical = prune(self.schema, self.source_schema, names)
         request = StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
-        return self._replay.live_files.statistics(files["source"], files["row"], request)
+        return self._live_files.statistics(files["source"], files["row"], request)
+
+    @property
+    def _live_files(self) -> LiveFiles:
+        return self._replay.live_files if self._some is None else self._some
 
     @cached_property
     def _files(self) -> pa.Table:
-        raw = self._replay.live_files.table.combine_chunks()
+        raw = self._live_files.table.combine_chunks()
         texts = raw["partition"].combine_chunks()
         partition = typed_partition(
             texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"

@@ -7,9 +7,8 @@ bounds and counts of nulls from the metadata table's index of column statistics,
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import RLock
 from typing import Any
 
 import pyarrow as pa
@@ -27,8 +26,8 @@ from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
 from lakescan.hudi.timeline import Timeline
 from lakescan.predicate import Column, col
-from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.statistics import has_bounds, statistics_type
 from lakescan.schema import arrow_schema, field_at, leaf_paths, prune
 from lakescan.storage import Storage
@@ -47,10 +46,9 @@ class Description:
 
 
 @dataclass(frozen=True)
-class HudiSnapshot:
+class HudiSnapshot(ListedSnapshot):
     """A table at an instant. Implements `scan.Snapshot`."""
 
-    storage: Storage
     instant: str
     timeline: Timeline
     base_files_only: bool = False
@@ -58,7 +56,6 @@ class HudiSnapshot:
     """Only rows that this commit or a later one wrote."""
     description: Description | None = None
     """The columns that rows are given in; those of the instant itself where None."""
-    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     format = "hudi"
 
@@ -71,10 +68,6 @@ class HudiSnapshot:
         return snapshot
 
     @property
-    def location(self) -> str:
-        return self.storage.location
-
-    @property
     def version(self) -> str:
         """The instant, and what else decides which rows there are."""
         since = "" if self.since is None else f"{self.since}.."
@@ -83,17 +76,6 @@ class HudiSnapshot:
     @property
     def token(self) -> str:
         return f"{self.format} {self.location}@{self.version}"
-
-    @property
-    def hidden_columns(self) -> pa.Schema:
-        return pa.schema([])
-
-    @property
-    def computed_columns(self) -> Mapping[str, ComputedColumn]:
-        return {}
-
-    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
-        return files
 
     @property
     def generated_columns(self) -> Mapping[str, str]:
@@ -127,14 +109,6 @@ class HudiSnapshot:
             return self._slices.partition_columns
 
     @property
-    def num_files(self) -> int:
-        return int(self.files().num_rows)
-
-    @property
-    def size_in_bytes(self) -> int:
-        return int(pc.sum(self.files()["size"]).as_py() or 0)
-
-    @property
     def data_files(self) -> HudiFiles:
         with self._lock:
             return HudiFiles(self.storage, self.instant, self.schema, self._file_names)
@@ -146,11 +120,7 @@ class HudiSnapshot:
 
     def read_optimized(self) -> "HudiSnapshot":
         """The same instant by its base files alone."""
-        return replace(self, base_files_only=True, _lock=RLock())
-
-    def files(self) -> pa.Table:
-        with self._lock:
-            return self._slices.table
+        return replace(self, base_files_only=True)
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         return self._filled(files, columns, ("minimum", "maximum"))
@@ -206,6 +176,10 @@ class HudiSnapshot:
         if self.description is not None:
             return self.description.names
         return file_names(self.storage, self.timeline, self.instant)
+
+    @property
+    def _files(self) -> pa.Table:
+        return self._slices.table
 
     @cached_property
     def _index(self) -> SliceStatistics:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.predicate import Column
-from lakescan.reader.aggregation import Aggregate, Aggregation
+from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation
 
 _MOST_GROUPS = 1 << 16
 _SAFE_SUM = float(1 << 62)
@@ -28,6 +28,8 @@ def can_aggregate(found: Aggregate, type_: pa.DataType) -> bool:
     """Whether the function over a column of this type can be computed here exactly as Spark does."""
     if found.function == "count":
         return not pa.types.is_null(type_)
+    if found.function == "count_distinct":
+        return False
     if found.function == "sum":
         return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
     return not (pa.types.is_nested(type_) or pa.types.is_null(type_) or pa.types.is_binary(type_))
@@ -68,7 +70,7 @@ def merge(rows: pa.Table, how: Aggregation) -> pa.Table:
 
 def identity(how: Aggregation, output: pa.Schema) -> pa.Table:
     """The partial row of no rows at all: counts are zero, everything else is null."""
-    counts = [found.function in ("count_rows", "count") for found in how.aggregates]
+    counts = [found.function in COUNTS for found in how.aggregates]
     row = {field.name: 0 if count else None for field, count in zip(output, counts, strict=True)}
     return pa.Table.from_pylist([row], schema=output)
 

@@ -2,7 +2,8 @@
 
 A partial row holds the keys' values and one value a function, for some of a group's rows. Any partial rows that
 together cover each row once can be merged into the answer, whoever made them: a worker from data, the driver
-from metadata. AVG is no function here: it is a sum and a count.
+from metadata. AVG is no function here: it is a sum and a count. Counts of distinct values are the exception: they
+have no partial rows, and come about where all of a group's values are known at once.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ import pyarrow as pa
 from lakescan.predicate import Column
 from lakescan.schema import field_at
 
-Function: TypeAlias = Literal["count_rows", "count", "sum", "min", "max"]
+Function: TypeAlias = Literal["count_rows", "count", "count_distinct", "sum", "min", "max"]
+COUNTS: frozenset[Function] = frozenset({"count_rows", "count", "count_distinct"})
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,13 @@ class Aggregate:
     column: Column | None = None
 
     def __str__(self) -> str:
+        if self.function == "count_distinct":
+            return f"COUNT(DISTINCT {self.column})"
         return "COUNT(*)" if self.column is None else f"{self.function.upper()}({self.column})"
 
     def result_type(self, schema: pa.Schema) -> pa.DataType:
         """The type of its partial values, which is the type of Spark's result."""
-        if self.function in ("count_rows", "count"):
+        if self.function in COUNTS:
             return pa.int64()
         type_ = column_type(self.column, schema)
         if self.function == "sum":

@@ -115,7 +115,10 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
     if plan.partition_columns or plan.computed:
         batch = _filled(plan, batch, piece)
     if plan.filter != TRUE:
-        batch = batch.filter(evaluate(plan.filter, batch), null_selection_behavior="drop")
+        kept = evaluate(plan.filter, batch)
+        # Rows that all pass, as those of most files that pass at all do, need not be copied.
+        if kept.true_count < batch.num_rows:
+            batch = batch.filter(kept, null_selection_behavior="drop")
     if plan.output.equals(plan.schema):
         return batch
     if not len(plan.output):

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.predicate import Column, conjoin
 from lakescan.reader.aggregate import can_aggregate, can_group, identity, merge
 from lakescan.reader.aggregation import Aggregation, column_type
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
+from lakescan.scan.distinct_counts import by_distinct_values, count_distinct_values
 from lakescan.scan.estimates import Estimates, sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
-from lakescan.scan.planning import PlannedFiles, deleted_rows
+from lakescan.scan.planning import PlannedFiles
 from lakescan.scan.report import ScanReport
 from lakescan.scan.scan import Scan
 
@@ -103,7 +103,7 @@ class AggregateScan:
             columns=tuple(self.rows.output.names),
             aggregation=str(self.how),
             steps=planned.steps,
-            rows_deleted=pc.sum(deleted_rows(planned.files)).as_py() or 0,
+            rows_deleted=planned.rows_deleted,
             planning_ms=planned.planning_ms,
             metadata_only=self.metadata_only,
         )
@@ -115,12 +115,17 @@ class AggregateScan:
     @cached_property
     def _known(self) -> tuple[pa.Table, PlannedFiles]:
         planned, began = self.rows.planned, time.perf_counter()
-        found = self._from_metadata(planned.files)
-        rows = found.rows if self.how.keys else pa.concat_tables([identity(self.how, self.schema), found.rows])
-        return merge(rows, self.how), planned.then("metadata", found.unknown, began)
+        how = by_distinct_values(self.how)
+        found = self._from_metadata(planned.files, how)
+        rows = merge(found.rows, how)
+        if how != self.how:
+            rows = count_distinct_values(rows, self.how, self.schema)
+        if not self.how.keys:
+            rows = merge(pa.concat_tables([identity(self.how, self.schema), rows]), self.how)
+        return rows, planned.then("metadata", found.unknown, began)
 
-    def _from_metadata(self, files: pa.Table) -> FromMetadata:
+    def _from_metadata(self, files: pa.Table, how: Aggregation) -> FromMetadata:
         if not self.rows.settings.aggregates:
-            return FromMetadata(self.schema.empty_table(), files)
+            return FromMetadata(how.output(self.rows.snapshot.schema).empty_table(), files)
         predicate = conjoin([self.rows.predicate, self.rows.hint])
-        return from_metadata(self.rows.snapshot, files, predicate, self.how)
+        return from_metadata(self.rows.snapshot, files, predicate, how)

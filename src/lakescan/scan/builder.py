@@ -67,8 +67,7 @@ class ScanBuilder:
     @property
     def can_skip_rows(self) -> bool:
         """Whether `offset` may be asked for: no filter on data columns, and every file says how many rows it has."""
-        scan = self.build()
-        return can_skip(scan.planned, self.snapshot, conjoin([self.predicate, self.hint]))
+        return can_skip(self.build().planned, conjoin([self.predicate, self.hint]))
 
     def offset(self, rows: int) -> "ScanBuilder":
         """Without this many rows, whichever come first; only where `can_skip_rows`."""

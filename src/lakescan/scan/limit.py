@@ -5,6 +5,7 @@ off, and its statistics prove that every row passes the scan's predicate. A file
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,34 +14,51 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
-from lakescan.scan.planning import PlannedFiles, live_rows, statistics_for
+from lakescan.scan.planning import PlannedFiles, live_rows, plan_files, statistics_for
+from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 
 # The largest files are asked for their counts first; only where they do not fill the limit are all the others.
 _ASKED_FIRST = 1024
 
 
-def enough_for(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate, limit: int) -> PlannedFiles:
-    """The files with the most rows, until they fill the limit; all files where they cannot."""
+def plan_limit(snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings) -> PlannedFiles:
+    """The files with the most rows, until they fill the limit; all files where they cannot.
+
+    Where one file of a beginning fills it, the rest of the table need not be listed: there is nothing less to open.
+    """
+    began = time.perf_counter()
+    for beginning in snapshot.beginnings():
+        found = _filled(plan_files(beginning, predicate, settings, "newest files"), predicate, limit)
+        if found is not None and found.files.num_rows <= 1:
+            return replace(found, planning_ms=(time.perf_counter() - began) * 1000)
+    planned = plan_files(snapshot, predicate, settings)
+    found = _filled(planned, predicate, limit) or planned.then("limit", planned.files, time.perf_counter())
+    return replace(found, planning_ms=(time.perf_counter() - began) * 1000)
+
+
+def _filled(planned: PlannedFiles, predicate: Predicate, limit: int) -> PlannedFiles | None:
+    """The fewest of the files whose rows fill the limit, None where all together do not."""
     began = time.perf_counter()
     files = planned.files
     if limit == 0:
         return planned.then("limit", files.slice(0, 0), began)
     largest = np.argsort(-files["size"].to_numpy(), kind="stable")
     for asked in sorted({min(_ASKED_FIRST, len(largest)), len(largest)}):
-        chosen = _filling(sure_rows(snapshot, files.take(pa.array(largest[:asked])), predicate), limit)
+        some = files.take(pa.array(largest[:asked]))
+        chosen = _filling(sure_rows(planned.snapshot, some, predicate), limit)
         if chosen is not None:
             return planned.then("limit", files.take(pa.array(np.sort(largest[chosen]))), began)
-    return planned.then("limit", files, began)
+    return None
 
 
-def after_offset(planned: PlannedFiles, snapshot: Snapshot, offset: int) -> PlannedFiles:
+def after_offset(planned: PlannedFiles, offset: int) -> PlannedFiles:
     """The files without `offset` rows: whole files go, and of the one after them its first rows.
 
     To be asked for only where `can_skip` says so.
     """
     began = time.perf_counter()
-    counts = live_rows(snapshot, planned.files)
+    counts = live_rows(planned.snapshot, planned.files)
     ends = np.cumsum(counts.to_numpy(zero_copy_only=False))
     gone = int(np.searchsorted(ends, offset, side="right"))
     skipped = int(ends[gone - 1]) if gone else 0
@@ -48,10 +66,10 @@ def after_offset(planned: PlannedFiles, snapshot: Snapshot, offset: int) -> Plan
     return planned.then("offset", left, began, offset - skipped if left.num_rows else 0)
 
 
-def can_skip(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate) -> bool:
+def can_skip(planned: PlannedFiles, predicate: Predicate) -> bool:
     """Whether every row of the files leaves the scan, and every file says how many rows it has."""
-    _, by_data = split_by_columns(predicate, snapshot.partition_columns)
-    return by_data == TRUE and live_rows(snapshot, planned.files).null_count == 0
+    _, by_data = split_by_columns(predicate, planned.snapshot.partition_columns)
+    return by_data == TRUE and live_rows(planned.snapshot, planned.files).null_count == 0
 
 
 def sure_rows(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> npt.NDArray[np.int64]:

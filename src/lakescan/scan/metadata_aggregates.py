@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from lakescan.columns import member
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
-from lakescan.reader.aggregate import extremes, group_codes
-from lakescan.reader.aggregation import Aggregate, Aggregation
+from lakescan.reader.aggregate import can_group, extremes, group_codes
+from lakescan.reader.aggregation import Aggregate, Aggregation, column_type
 from lakescan.scan.planning import deleted_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds, wide_bounds
@@ -36,7 +36,8 @@ def from_metadata(snapshot: Snapshot, files: pa.Table, predicate: Predicate, how
     """The files must be those that may hold a row for which the predicate is true."""
     output = how.output(snapshot.schema)
     partitions = snapshot.partition_columns
-    by_partition = all(key.path[0] in partitions for key in how.keys)
+    # Zeros of either sign are one group to Spark, so a float is no key here either.
+    by_partition = all(key.path[0] in partitions and can_group(column_type(key, snapshot.schema)) for key in how.keys)
     if not by_partition or not files.num_rows or any(found.function == "sum" for found in how.aggregates):
         return FromMetadata(output.empty_table(), files)
     known = _Known(snapshot, files, predicate, how)

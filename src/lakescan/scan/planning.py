@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lakescan.columns import member
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
 from lakescan.scan.generated_columns import derived_filter
-from lakescan.scan.report import Step
+from lakescan.scan.report import TABLE, Step
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds
@@ -28,23 +28,31 @@ ALL = Settings()
 class PlannedFiles:
     """The files to read, and how they were arrived at."""
 
+    snapshot: Snapshot
+    """What listed the files and speaks of them: the scan's snapshot or a beginning of it."""
     files: pa.Table
     steps: tuple[Step, ...]
     planning_ms: float
     skip_rows: int = 0
     """How many rows of the first file, from its first on, are not wanted."""
 
+    @property
+    def rows_deleted(self) -> int:
+        """Rows that deletion vectors drop from these files."""
+        return int(pc.sum(deleted_rows(self.files)).as_py() or 0)
+
     def then(self, name: str, files: pa.Table, began: float, skip_rows: int = 0) -> "PlannedFiles":
         """These files after one more step, which began at that time of `perf_counter`."""
         spent = (time.perf_counter() - began) * 1000
-        return PlannedFiles(files, (*self.steps, _step(name, files)), self.planning_ms + spent, skip_rows)
+        steps = (*self.steps, _step(name, files))
+        return PlannedFiles(self.snapshot, files, steps, self.planning_ms + spent, skip_rows)
 
 
-def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL) -> PlannedFiles:
-    """The files that may hold a row for which `predicate` is true."""
+def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL, listed: str = TABLE) -> PlannedFiles:
+    """The files that may hold a row for which `predicate` is true; the first step is what the snapshot lists."""
     began = time.perf_counter()
     files = snapshot.files()
-    steps = [_step("table", files)]
+    steps = [_step(listed, files)]
     by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
     if by_partition != TRUE:
         files = matching_partitions(files, by_partition)
@@ -60,7 +68,7 @@ def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = AL
     if deleted is not None:
         files = files.filter(pc.invert(deleted))
         steps.append(_step("deletion vectors", files))
-    return PlannedFiles(files, tuple(steps), (time.perf_counter() - began) * 1000)
+    return PlannedFiles(snapshot, files, tuple(steps), (time.perf_counter() - began) * 1000)
 
 
 def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:

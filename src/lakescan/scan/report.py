@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+TABLE = "table"
+
 
 @dataclass(frozen=True)
 class Step:

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 from lakescan.predicate import TRUE, Predicate, columns_of, may_match, split_by_columns
 from lakescan.scan.planning import PlannedFiles, matching_partitions, statistics_for
-from lakescan.scan.snapshot import Snapshot
 
 
-def narrowed(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate, by_statistics: bool) -> PlannedFiles:
+def narrowed(planned: PlannedFiles, predicate: Predicate, by_statistics: bool) -> PlannedFiles:
     """The planned files that may hold a row for which the predicate is true."""
-    began, files = time.perf_counter(), planned.files
+    began, snapshot, files = time.perf_counter(), planned.snapshot, planned.files
     by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
     if by_partition != TRUE:
         files = matching_partitions(files, by_partition)

@@ -21,10 +21,10 @@ from lakescan.reader.plan import ReadPlan, ReadTask
 from lakescan.reader.read import read_task
 from lakescan.reader.top_rows import TopRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
-from lakescan.scan.limit import after_offset, enough_for
+from lakescan.scan.limit import after_offset, plan_limit
 from lakescan.scan.packing import TARGET_BYTES, WHOLE, pack
-from lakescan.scan.planning import PlannedFiles, deleted_rows, live_rows, plan_files
-from lakescan.scan.report import ScanReport
+from lakescan.scan.planning import PlannedFiles, live_rows, plan_files
+from lakescan.scan.report import TABLE, ScanReport, Step
 from lakescan.scan.runtime_filter import narrowed
 from lakescan.scan.settings import Settings
 from lakescan.scan.top_n import keep_top_n
@@ -92,9 +92,9 @@ class Scan:
         return [replace(first, skip_rows=planned.skip_rows), *self.pack(planned.files.slice(1), parallelism)]
 
     def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
-        """Tasks over some of the snapshot's files, with what the read plan wants to know of each."""
+        """Tasks over some of the planned files, with what the read plan wants to know of each."""
         besides = self.read_plan.wanted_of_files
-        return pack(self.snapshot.details(files, besides) if besides else files, parallelism, target, besides)
+        return pack(self.planned.snapshot.details(files, besides) if besides else files, parallelism, target, besides)
 
     @cached_property
     def read_plan(self) -> ReadPlan:
@@ -135,15 +135,17 @@ class Scan:
         return pa.table({})
 
     def report(self) -> ScanReport:
-        """What was considered, skipped and why."""
-        planned = self.planned
+        """What was considered, skipped and why. All of the table's files are counted, also those never listed."""
+        planned, steps = self.planned, self.planned.steps
+        if planned.snapshot is not self.snapshot:
+            steps = (Step(TABLE, self.snapshot.num_files, self.snapshot.size_in_bytes), *steps)
         return ScanReport(
             table=self.snapshot.location,
             version=self.snapshot.version,
             filter=str(conjoin([self.predicate, self.hint])),
             columns=tuple(self.output.names),
-            steps=planned.steps,
-            rows_deleted=pc.sum(deleted_rows(planned.files)).as_py() or 0,
+            steps=steps,
+            rows_deleted=planned.rows_deleted,
             planning_ms=planned.planning_ms,
         )
 
@@ -154,20 +156,18 @@ class Scan:
         if not self.settings.statistics:
             return Estimates(size, None, {})
         rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
-        columns = column_estimates(self.snapshot, files, self.output) if with_columns else {}
+        columns = column_estimates(self.planned.snapshot, files, self.output) if with_columns else {}
         return Estimates(size, rows, columns)
 
     @cached_property
     def _planned(self) -> PlannedFiles:
         predicate = conjoin([self.predicate, self.hint])
+        if self.row_limit is not None and not self.row_offset and self.top is None:
+            return plan_limit(self.snapshot, predicate, self.row_limit, self.settings)
         planned = plan_files(self.snapshot, predicate, self.settings)
         if self.row_offset:
-            return after_offset(planned, self.snapshot, self.row_offset)
-        if self.top is not None:
-            return keep_top_n(planned, self.snapshot, predicate, self.top)
-        if self.row_limit is not None:
-            return enough_for(planned, self.snapshot, predicate, self.row_limit)
-        return planned
+            return after_offset(planned, self.row_offset)
+        return planned if self.top is None else keep_top_n(planned, predicate, self.top)
 
     @property
     def takes_runtime_filters(self) -> bool:
@@ -180,7 +180,7 @@ class Scan:
         bound = bind(parse(predicate) if isinstance(predicate, str) else predicate, self.snapshot.schema)
         scan = replace(self, hint=conjoin([self.hint, bound]))
         # Fixed here, from this scan's own plan: what was planned once is not planned again.
-        vars(scan)["_planned"] = narrowed(self.planned, self.snapshot, bound, self.settings.skipping)
+        vars(scan)["_planned"] = narrowed(self.planned, bound, self.settings.skipping)
         return scan
 
     def _with_filter_columns(self, residual: Predicate) -> pa.Schema:
@@ -199,7 +199,7 @@ class Scan:
 
     @cached_property
     def _live_rows(self) -> pa.Array:
-        return live_rows(self.snapshot, self.planned.files)
+        return live_rows(self.planned.snapshot, self.planned.files)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         workers = os.cpu_count() or 1

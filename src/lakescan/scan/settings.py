@@ -25,7 +25,7 @@ class Settings:
     skipping: bool = True
     """Files that cannot match are skipped by their statistics."""
     row_groups: bool = True
-    """Row groups and pages that cannot match are skipped inside a file."""
+    """Row groups that cannot match are skipped inside a file."""
     generated_columns: bool = True
     """Filters on a base column give filters on the partition column generated from it."""
     runtime_filters: bool = True

@@ -6,7 +6,7 @@ A snapshot's files are one Arrow table from the log to the tasks, a row a file. 
 `log_files`, goes with the tasks: a list of paths, null where there are none, and a file that has some is read whole.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -78,6 +78,13 @@ class Snapshot(Protocol):
 
     def files(self) -> pa.Table:
         """Every live file."""
+
+    def beginnings(self) -> "Iterator[Snapshot]":
+        """This version with only some of its files, then with more: each is listed without listing the rest.
+
+        What is said of files (`statistics`, `details`) is asked of the beginning that listed them. None are given where
+        listing all of them is as fast.
+        """
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         """Some rows of `files()` with further columns, those that computed columns need."""

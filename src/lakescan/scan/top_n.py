@@ -41,10 +41,10 @@ class _Span:
     beyond: Ranks
 
 
-def keep_top_n(planned: PlannedFiles, snapshot: Snapshot, predicate: Predicate, wanted: TopRows) -> PlannedFiles:
+def keep_top_n(planned: PlannedFiles, predicate: Predicate, wanted: TopRows) -> PlannedFiles:
     """The files that can hold one of the first rows wanted."""
     began = time.perf_counter()
-    files = planned.files
+    snapshot, files = planned.snapshot, planned.files
     if wanted.count == 0:
         return planned.then("top-n", files.slice(0, 0), began)
     known = _leading_with_bounds(snapshot, wanted)

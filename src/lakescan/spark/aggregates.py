@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Column
-from lakescan.reader.aggregation import Aggregate, Aggregation, Function
+from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation, Function
 from lakescan.scan.aggregate_scan import AggregateScan
 from lakescan.scan.builder import ScanBuilder
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
@@ -43,10 +43,11 @@ def _aggregate(function: JavaObject, spark_schema: dict[str, Any]) -> Aggregate 
     kind = _kind(function)
     if kind == "CountStar":
         return Aggregate("count_rows")
-    if kind not in _FUNCTIONS or (kind in ("Count", "Sum") and function.isDistinct()):
+    distinct = kind in ("Count", "Sum") and function.isDistinct()
+    if kind not in _FUNCTIONS or (distinct and kind != "Count"):
         return None
     column = _column(function.column(), spark_schema)
-    return None if column is None else Aggregate(_FUNCTIONS[kind], column)
+    return None if column is None else Aggregate("count_distinct" if distinct else _FUNCTIONS[kind], column)
 
 
 def _column(expression: JavaObject, spark_schema: dict[str, Any]) -> Column | None:
@@ -74,7 +75,7 @@ def _fields(names: Iterable[str], types: Iterable[Any]) -> Iterable[dict[str, An
 
 
 def _result_type(found: Aggregate, spark_schema: dict[str, Any]) -> Any:
-    if found.column is None or found.function == "count":
+    if found.column is None or found.function in COUNTS:
         return "long"
     type_ = _type_of(found.column, spark_schema)
     if found.function == "sum":

@@ -1,8 +1,9 @@
 """What a scan tells Spark's SQL metrics: the main figures of its planning, once a query."""
 
-from lakescan.scan.report import ScanReport
+from lakescan.scan.planning import PlannedFiles
+from lakescan.scan.report import TABLE
 
-METRICS = {
+_NAMES = {
     "lakescanFilesTotal": "files in the table",
     "lakescanFilesRead": "files to read",
     "lakescanBytesTotal": "bytes in the table",
@@ -12,13 +13,15 @@ METRICS = {
 }
 
 
-def metric_values(report: ScanReport) -> dict[str, int]:
-    """A value for each of `METRICS`."""
-    return {
-        "lakescanFilesTotal": report.files_total,
-        "lakescanFilesRead": report.files_planned,
-        "lakescanBytesTotal": report.bytes_total,
-        "lakescanBytesRead": report.bytes_planned,
-        "lakescanRowsDeleted": report.rows_deleted,
-        "lakescanPlanningMs": round(report.planning_ms),
+def metrics(planned: PlannedFiles) -> dict[str, tuple[str, int]]:
+    """What each metric is called and its value; those of the whole table only where planning listed all of it."""
+    first, last = planned.steps[0], planned.steps[-1]
+    values = {
+        "lakescanFilesRead": last.files,
+        "lakescanBytesRead": last.bytes,
+        "lakescanRowsDeleted": planned.rows_deleted,
+        "lakescanPlanningMs": round(planned.planning_ms),
     }
+    if first.name == TABLE:
+        values |= {"lakescanFilesTotal": first.files, "lakescanBytesTotal": first.bytes}
+    return {name: (_NAMES[name], value) for name, value in values.items()}

@@ -15,7 +15,7 @@ from lakescan.scan.scan import Scan
 from lakescan.scan.statistics import has_bounds
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.columns import plain_field
-from lakescan.spark.metrics import METRICS, metric_values
+from lakescan.spark.metrics import metrics
 from lakescan.spark.planners import planners, shared
 from lakescan.spark.predicates import read_expression
 from lakescan.spark.statistics import SparkStatistics
@@ -82,10 +82,11 @@ class SparkScan(Proxy):
         return False
 
     def supportedCustomMetrics(self) -> JavaObject:
-        return self.bridge.metrics(METRICS)
+        # One that is named and given no value would be shown as zero.
+        return self.bridge.metrics({name: text for name, (text, _) in metrics(self.last_run.planned).items()})
 
     def reportDriverMetrics(self) -> JavaObject:
-        return self.bridge.metric_values(metric_values(self.last_run.report()))
+        return self.bridge.metric_values({name: value for name, (_, value) in metrics(self.last_run.planned).items()})
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")

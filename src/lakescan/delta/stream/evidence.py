@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from lakescan.delta.commit_range import TableCommit
 from lakescan.delta.replay import physical_partition_names
-from lakescan.delta.stream.fields import children, same_nesting, widens
+from lakescan.delta.stream.fields import children, same_nesting
+from lakescan.delta.type_widening import widens
 from lakescan.errors import CorruptDataFile, MissingDataFile, RelaxedStartRefused
 from lakescan.schema import FIELD_ID
 from lakescan.storage import Storage

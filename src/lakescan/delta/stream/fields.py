@@ -13,11 +13,11 @@ from functools import cached_property
 import pyarrow as pa
 
 from lakescan.delta.protocol import Metadata
+from lakescan.delta.type_widening import widens
 
 ADDED, DROPPED, RENAMED, WIDENED, RETYPED = "added", "dropped", "renamed", "widened", "retyped"
 # A name that no file has: a column that the version does not have is null in its files, whatever they hold.
 _ABSENT = "\0absent"
-_INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
 
 
 @dataclass(frozen=True)
@@ -112,22 +112,6 @@ def same_nesting(one: pa.DataType, other: pa.DataType) -> bool:
     return bool(
         (pa.types.is_list(one) and pa.types.is_list(other)) or (pa.types.is_map(one) and pa.types.is_map(other))
     )
-
-
-def widens(old: pa.DataType, new: pa.DataType) -> bool:
-    """Whether every value of the old type is one of the new type, which is another, by Delta's rules."""
-    if old.equals(new):
-        return False
-    if old in _INTEGERS:
-        if new in _INTEGERS:
-            return _INTEGERS.index(old) < _INTEGERS.index(new)
-        if pa.types.is_decimal(new):
-            return bool(new.precision - new.scale >= (20 if old == pa.int64() else 10))
-        return bool(new == pa.float64() and old != pa.int64())
-    if pa.types.is_decimal(old) and pa.types.is_decimal(new):
-        whole = new.precision - new.scale >= old.precision - old.scale
-        return bool(whole and new.scale >= old.scale)
-    return bool((old == pa.float32() and new == pa.float64()) or (old == pa.date32() and new == pa.timestamp("us")))
 
 
 def source_of(output: pa.Schema, stream: Metadata, version: Metadata) -> pa.Schema:

@@ -1,0 +1,64 @@
+"""What the snapshots of all formats do alike: a version's files are listed once, when they are first asked for.
+
+A format's snapshot inherits this, says how its files are listed, and implements the rest of `scan.Snapshot`. Several
+threads may ask at once: one lists, the others wait.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.reader.plan import ComputedColumn
+from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.snapshot import Snapshot
+from lakescan.storage import Storage
+
+
+@dataclass(frozen=True)
+class ListedSnapshot(ABC):
+    """A version of the table in a folder. What a format has no word for (hidden columns, beginnings) is empty."""
+
+    storage: Storage
+    _lock: RLock = field(default_factory=RLock, repr=False, compare=False, kw_only=True)
+
+    @property
+    @abstractmethod
+    def _files(self) -> pa.Table:
+        """Every live file; kept by the format, and asked for by one thread at a time."""
+
+    @property
+    def location(self) -> str:
+        return self.storage.location
+
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        return pa.schema([])
+
+    @property
+    def computed_columns(self) -> Mapping[str, ComputedColumn]:
+        return {}
+
+    @property
+    def num_files(self) -> int:
+        return int(self.files().num_rows)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return int(pc.sum(self.files()["size"]).as_py() or 0)
+
+    def files(self) -> pa.Table:
+        with self._lock:
+            return self._files
+
+    def beginnings(self) -> Iterator[Snapshot]:
+        return iter(())
+
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        return files
+
+    def scan(self: Snapshot) -> ScanBuilder:
+        return ScanBuilder(self)
