@@ -3,17 +3,24 @@
 import json
 import random as randoms
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 RANGES = 4
 _COMPLETED = re.compile(r"^(\d+)(?:_(\d+))?\.(?:commit|deltacommit|replacecommit)$")
 
 
-def record_changes(spark: SparkSession, folder: Path, walk: dict[str, Any]) -> None:
-    """Some ranges of commits, both ends included; the last is the whole timeline."""
+def record_changes(hudi_on_spark: Callable[[], SparkSession], folder: Path, walk: dict[str, Any]) -> None:
+    """Some ranges of commits, both ends included; the last is the whole timeline.
+
+    A range that Hudi cannot read is noted and left out. That may end Java with it (seen with Hudi 1.2: a segmentation
+    fault), so each range asks for the session anew.
+    """
     done = _completed(folder / "table")
     instants = sorted(done)
     random = randoms.Random(folder.name)
@@ -30,9 +37,9 @@ def record_changes(spark: SparkSession, folder: Path, walk: dict[str, Any]) -> N
         name = f"changes-{number}"
         known = {"start": instants[first], "end": instants[last], "folder": name}
         try:
-            frame = spark.read.format("hudi").options(**settings).load(str(folder / "table"))
+            frame = hudi_on_spark().read.format("hudi").options(**settings).load(str(folder / "table"))
             frame.coalesce(1).write.mode("overwrite").parquet(str(folder / name))
-        except Exception as error:
+        except (PySparkException, Py4JError, ConnectionError) as error:
             causes = [line for line in str(error).splitlines() if line.startswith("Caused by")]
             known = {**known, "refused": (causes or [str(error)])[-1][:300]}
         found.append(known)

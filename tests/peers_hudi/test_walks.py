@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import lakescan
@@ -33,11 +34,26 @@ HudiOnSpark = Callable[[], SparkSession]
 def hudi_on_spark() -> Iterator[HudiOnSpark]:
     """Started when a walk is to be walked; those that are kept need none."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    yield lambda: hudi_session(FOLDER / "warehouse")
-    session = SparkSession.getActiveSession()
-    if session is not None:
-        session.stop()
+
+    def session() -> SparkSession:
+        forget_java_that_ended()
+        return hudi_session(FOLDER / "warehouse")
+
+    yield session
+    forget_java_that_ended()
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()
     print(f"\nwalked: {dict(_SEEN)}")
+
+
+def forget_java_that_ended() -> None:
+    """PySpark keeps the way to a Java process that has crashed; without it, the next session starts a new one."""
+    gateway: Any = SparkContext._gateway
+    if gateway is None or gateway.proc.poll() is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
 
 
 def comparable(value: Any) -> Any:
@@ -86,7 +102,7 @@ def test_changes_between_instants_are_those_of_hudis_incremental_query(seed: int
     if not walk["shape"]["meta_fields"]:
         pytest.skip("the rows do not say which commit wrote them")
     if not (folder / "changes.json").exists():
-        record_changes(hudi_on_spark(), folder, walk)
+        record_changes(hudi_on_spark, folder, walk)
     for change in json.loads((folder / "changes.json").read_text()):
         if "refused" in change:
             continue
