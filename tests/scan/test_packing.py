@@ -84,3 +84,8 @@ def test_a_small_table_is_not_cut_to_shreds_for_many_workers() -> None:
 @pytest.mark.parametrize("parallelism", [0, 1, 8])
 def test_no_files_are_no_tasks(parallelism: int) -> None:
     assert pack(files_of([]), parallelism) == []
+
+
+def test_equal_files_are_shared_out_equally() -> None:
+    tasks = pack(files_of([43 << 20] * 8), parallelism=2)
+    assert [task.pieces.num_rows for task in tasks] == [2, 2, 2, 2]

@@ -43,7 +43,9 @@ def pack(
     # The last piece is open-ended: the log's size of a file is only what its writer said.
     length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, target)
     weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
-    task = (np.cumsum(weight) - weight) // (target + OPEN_BYTES)
+    # A piece goes where its middle falls when all of them stand in a row that is cut into equal lengths.
+    tasks = max(rounds * max(1, parallelism), -(-int(weight.sum()) // (target + OPEN_BYTES)))
+    task = ((np.cumsum(weight) - weight / 2) * (tasks / weight.sum())).astype(np.int64)
     needed = [name for name in _EVERY_TASK_NEEDS if name in files.column_names]
     pieces = (
         files.select([*needed, *sorted(set(besides) - set(needed))])
