@@ -32,7 +32,7 @@ def reader_factory_class(bridge: "Bridge") -> JavaClasses:
 def _compile_and_send(bridge: "Bridge", name: str) -> JavaClasses:
     compiler = bridge.java_class("org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(bridge.java_class("java.lang.Thread").currentThread().getContextClassLoader())
-    compiler.cook(files(__package__).joinpath(f"{name}.java").read_text())
+    compiler.cook(files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
     context: Any = bridge.spark.sparkContext
     # Spark removes this folder when the driver's process ends.
     jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / "lakescan.jar"
