@@ -5,7 +5,6 @@ stopped; LAKESCAN_WALKS says how many there are. A step that Hudi itself refuses
 """
 
 import json
-import math
 import os
 import sys
 from collections import Counter
@@ -21,6 +20,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.hudi_format.tables import rows_of
 from tests.peers_hudi.incremental import record_changes
 from tests.peers_hudi.walk import Walk, hudi_session
 
@@ -54,20 +54,6 @@ def forget_java_that_ended() -> None:
         return
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
-
-
-def comparable(value: Any) -> Any:
-    if isinstance(value, float) and math.isnan(value):
-        return "NaN"
-    if isinstance(value, dict):
-        return {key: comparable(found) for key, found in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [comparable(found) for found in value]
-    return f"{type(value).__name__} {value!r}"
-
-
-def rows_of(table: pa.Table) -> list[str]:
-    return sorted(str(sorted(comparable(row).items())) for row in table.to_pylist())
 
 
 def walked(folder: Path, seed: int, hudi_on_spark: HudiOnSpark) -> dict[str, Any]:

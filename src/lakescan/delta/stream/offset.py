@@ -5,15 +5,11 @@ carries the stream's origin, so that a first batch that is run again after a fai
 before, even if the table has grown since. What a batch held travels beside it, for the stream's progress only.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakescan.errors import InvalidOffset
-
-FORMAT = 1
-_FORMAT_KEY = "lakescanOffset"
+from lakescan.scan.stream_offset import not_begun, parsed
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class StreamOffset:
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
-            _FORMAT_KEY: FORMAT,
+            **not_begun(),
             "tableId": self.table_id,
             "version": self.position.version,
             "index": self.position.index,
@@ -54,33 +50,16 @@ class StreamOffset:
         return {**found, "batch": dict(self.notes)} if self.notes else found
 
 
-def not_begun() -> dict[str, Any]:
-    """The offset of a stream before its first batch: where it starts is decided when that batch is."""
-    return {_FORMAT_KEY: FORMAT}
-
-
 def parse_offset(found: Mapping[str, Any]) -> StreamOffset | None:
     """The offset, None for a stream that has not begun."""
-    text = json.dumps(dict(found))
-    if found.get(_FORMAT_KEY) != FORMAT:
-        raise InvalidOffset(text, f"its format is not {FORMAT}, the one that this release of Lakescan reads")
-    if "version" not in found:
-        return None
-    try:
-        offset = StreamOffset(
-            str(found["tableId"]),
-            Position(int(found["originVersion"]), 0, bool(found["originSnapshot"]))
-            if "originVersion" in found
-            else None,
-            Position(int(found["version"]), int(found["index"]), bool(found["initialSnapshot"])),
-            found.get("batch", {}),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidOffset(text, f"it is malformed ({error!r})") from error
-    if offset.position.version < 0 or offset.position.index < 0:
-        raise InvalidOffset(text, "a version or a position in it is negative")
-    return offset
+    return parsed(found, _offset)
 
 
-def _origin(found: Mapping[str, Any]) -> Position:
-    return Position(int(found["originVersion"]), 0, bool(found["originSnapshot"]))
+def _offset(found: Mapping[str, Any]) -> StreamOffset:
+    position = Position(int(found["version"]), int(found["index"]), bool(found["initialSnapshot"]))
+    if position.version < 0 or position.index < 0:
+        raise ValueError("a version or a position in it is negative")
+    origin = (
+        Position(int(found["originVersion"]), 0, bool(found["originSnapshot"])) if "originVersion" in found else None
+    )
+    return StreamOffset(str(found["tableId"]), origin, position, found.get("batch", {}))

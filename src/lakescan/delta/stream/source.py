@@ -18,7 +18,7 @@ from lakescan.delta.commit_range import TableCommit, TableState
 from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata
 from lakescan.delta.stream.fields import ADDED, WIDENED, changes
-from lakescan.delta.stream.offset import Position, StreamOffset, not_begun, parse_offset
+from lakescan.delta.stream.offset import Position, StreamOffset, parse_offset
 from lakescan.delta.stream.options import StreamOptions
 from lakescan.delta.stream.rows import AppendedRows, ChangedRows, StreamRows
 from lakescan.delta.stream.schema import StreamSchema
@@ -30,6 +30,7 @@ from lakescan.errors import LakescanError, SchemaChanged, SchemaTrackingNeeded, 
 from lakescan.scan.admission import Admission
 from lakescan.scan.packing import pack
 from lakescan.scan.stream import Limits, Offset, StreamTask
+from lakescan.scan.stream_offset import not_begun
 
 
 class DeltaStream:

@@ -5,15 +5,11 @@ a failure begins where it began before, even if the table has grown since. What 
 stream's progress only.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lakescan.errors import InvalidOffset
-
-FORMAT = 1
-_FORMAT_KEY = "lakescanOffset"
+from lakescan.scan.stream_offset import not_begun, parsed
 
 
 @dataclass(frozen=True)
@@ -40,29 +36,20 @@ class StreamOffset:
         return replace(self, position=position, notes=notes)
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {_FORMAT_KEY: FORMAT, **_json(self.position)}
+        found: dict[str, Any] = {**not_begun(), **_json(self.position)}
         if self.origin is not None:
             found["origin"] = _json(self.origin)
         return {**found, "batch": dict(self.notes)} if self.notes else found
 
 
-def not_begun() -> dict[str, Any]:
-    """The offset of a stream before its first batch: where it starts is decided when that batch is."""
-    return {_FORMAT_KEY: FORMAT}
-
-
 def parse_offset(found: Mapping[str, Any]) -> StreamOffset | None:
     """The offset, None for a stream that has not begun."""
-    text = json.dumps(dict(found))
-    if found.get(_FORMAT_KEY) != FORMAT:
-        raise InvalidOffset(text, f"its format is not {FORMAT}, the one that this release of Lakescan reads")
-    if set(found) == {_FORMAT_KEY}:
-        return None
-    try:
-        origin = _position(found["origin"]) if "origin" in found else None
-        return StreamOffset(origin, _position(found), found.get("batch", {}))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidOffset(text, f"it is malformed ({error!r})") from error
+    return parsed(found, _offset)
+
+
+def _offset(found: Mapping[str, Any]) -> StreamOffset:
+    origin = _position(found["origin"]) if "origin" in found else None
+    return StreamOffset(origin, _position(found), found.get("batch", {}))
 
 
 def _json(position: Position) -> dict[str, Any]:

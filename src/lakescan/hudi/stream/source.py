@@ -16,13 +16,14 @@ import pyarrow as pa
 from lakescan.errors import InstantGone, LakescanError, MissingDataFile, SchemaChanged, VersionNotFound
 from lakescan.hudi.names import NO_INSTANT
 from lakescan.hudi.snapshot import Description, HudiSnapshot
-from lakescan.hudi.stream.offset import Position, StreamOffset, not_begun, parse_offset
+from lakescan.hudi.stream.offset import Position, StreamOffset, parse_offset
 from lakescan.hudi.stream.options import StreamOptions
 from lakescan.hudi.table import HudiTable
 from lakescan.hudi.time_travel import first_instant_from, instant_named
 from lakescan.hudi.timeline import Timeline, list_timeline, writing_instants
 from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits, Offset, StreamTask
+from lakescan.scan.stream_offset import not_begun
 from lakescan.scan.stream_options import LATEST
 
 
