@@ -14,6 +14,7 @@ from functools import lru_cache
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
 from lakescan.errors import StorageFailure, UnsupportedLocation
@@ -101,6 +102,13 @@ class Storage:
         """The path as a user would name it, for messages and for the files a scan lists."""
         return path if has_scheme(path) or path.startswith("/") else f"{self.location}/{path}"
 
+    def local_paths(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
+        """The paths in full, for whoever opens them without Arrow; null for those that are not on this machine."""
+        root = _local_path(self.location)
+        below = pa.scalar(None, pa.string()) if root is None else pa.scalar(root.rstrip("/"))
+        full = pc.if_else(pc.starts_with(paths, "/"), paths, pc.binary_join_element_wise(below, paths, "/"))
+        return pc.if_else(pc.match_substring_regex(paths, _SCHEME.pattern), None, full)
+
     def uri(self, path: str) -> str:
         """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""
         if _SCHEME.match(path):
@@ -127,15 +135,21 @@ def has_scheme(path: str) -> bool:
     return _SCHEME.match(path) is not None
 
 
+def _local_path(location: str) -> str | None:
+    """A location of this machine as its files are opened, None for one in a store."""
+    if not has_scheme(location):
+        return location
+    # Hadoop writes file:/a, the standard file:///a; Arrow's parser takes only the second.
+    is_local = location[: len("file:")].lower() == "file:"
+    return "/" + unquote(location[len("file:") :]).lstrip("/") if is_local else None
+
+
 @lru_cache(maxsize=1024)
 def _filesystem(location: str) -> tuple[pafs.FileSystem, str]:
-    match = _SCHEME.match(location)
-    if not match:
-        return pafs.LocalFileSystem(), location
-    scheme = match.group(1).lower()
-    if scheme == "file":
-        # Hadoop writes file:/a, the standard file:///a; Arrow's parser takes only the second.
-        return pafs.LocalFileSystem(), "/" + unquote(location[len("file:") :]).lstrip("/")
+    local = _local_path(location)
+    if local is not None:
+        return pafs.LocalFileSystem(), local
+    scheme = location[: location.index(":")].lower()
     uri = _SAME_STORE.get(scheme, scheme) + location[len(scheme) :]
     try:
         filesystem, path = pafs.FileSystem.from_uri(uri)

@@ -6,18 +6,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+
+from tests.tables import DeltaBuilder
 
 ON_A_CLUSTER = """
 import json, sys
-import lakescan
+import lakescan, lakescan.spark.bridge
 spark = lakescan.session(master="local-cluster[2,1,1024]", spark_sql_shuffle_partitions=2)
 path = sys.argv[1]
 frame = lakescan.read(spark, path)
 rows = sorted(tuple(row) for row in frame.select("part", "col1", "col2").collect())
 sums = spark.sql(f"SELECT part, count(*) AS n FROM delta.`{path}` WHERE col1 > 10 GROUP BY part").collect()
+# Files that need no worker: from here on there is none to be had.
+lakescan.spark.bridge.Bridge._worker_interpreter = "/no/such/python"
+plain = sorted(row.id for row in lakescan.read(spark, sys.argv[2]).collect())
 hosts = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
-print("ANSWER" + json.dumps([rows, [tuple(row) for row in sums], len(list(hosts)), sys.executable]))
+print("ANSWER" + json.dumps([rows, [tuple(row) for row in sums], len(list(hosts)), plain]))
 spark.stop()
 """
 
@@ -32,11 +38,14 @@ def run(program: str, *arguments: str) -> str:
 
 
 @pytest.mark.cluster
-def test_separate_executors_read_the_same_rows(golden: Path) -> None:
+def test_separate_executors_read_the_same_rows(golden: Path, tmp_path: Path) -> None:
     import lakescan
 
     path = str(golden / "delta" / "dv-with-columnmapping")
-    answer = json.loads(run(ON_A_CLUSTER, path).split("ANSWER")[1])
+    plain = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64()), ("day", pa.date32())]), ["day"])
+    for day in (1, 2, 3):
+        plain.append(pa.table({"id": [day, 10 * day]}), partition={"day": f"2024-01-0{day}"})
+    answer = json.loads(run(ON_A_CLUSTER, path, plain.path).split("ANSWER")[1])
     here = lakescan.open(path).snapshot().scan().build().to_arrow()
     rows = sorted((row["part"], row["col1"], row["col2"]) for row in here.to_pylist())
     assert [tuple(row) for row in answer[0]] == rows
@@ -44,6 +53,7 @@ def test_separate_executors_read_the_same_rows(golden: Path) -> None:
         part: sum(row[0] == part and row[1] > 10 for row in rows) for part in {row[0] for row in rows if row[1] > 10}
     }
     assert answer[2] == 3, "a driver and two executors"
+    assert answer[3] == [1, 2, 3, 10, 20, 30]
 
 
 IN_A_RUNNING_SESSION = """

@@ -32,7 +32,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
 def worked(scan: Scan | AggregateScan) -> list[pa.RecordBatch]:
     """What the workers give for all of a scan's tasks."""
     read = partition_reader(scan.read_plan)
-    tasks = [pa.record_batch([pa.array([pickle.dumps(task)], pa.binary())], ["task"]) for task in scan.tasks(2)]
+    tasks = [pa.record_batch({"task": [pickle.dumps(task)], "given": [0]}) for task in scan.tasks(2)]
     return [batch for task in tasks for batch in read(iter([task]))]
 
 

@@ -140,6 +140,9 @@ class ChangeFiles:
     def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
         return None
 
+    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
+        return DeltaFiles(self.storage).plain_paths(pieces)
+
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]
         if vector is None or vector["only"] is None:

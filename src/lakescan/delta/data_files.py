@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.delta.deletion_vector import DeletedRows, DeletionVectors
 from lakescan.delta.names import stored_path
@@ -29,3 +30,9 @@ class DeltaFiles:
 
     def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
         return None
+
+    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
+        paths = pieces["path"]
+        if pc.any(pc.match_substring(paths, "%")).as_py():
+            paths = pa.chunked_array([pa.array(map(stored_path, paths.to_pylist()), pa.string())])
+        return pc.if_else(pieces["deletion_vector"].is_null(), self.storage.local_paths(paths), None)

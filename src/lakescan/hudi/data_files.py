@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.engine import SchemasDiffer, merged, merged_as_they_are
@@ -47,6 +48,10 @@ class HudiFiles:
         if logs is None:
             return None
         return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
+
+    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
+        is_plain = pa.scalar(False) if self.names else pieces["log_files"].is_null()
+        return pc.if_else(is_plain, self.storage.local_paths(pieces["path"]), None)
 
     def _names(self, instant: str) -> FileNames | None:
         known = [names for names in self.names if names.since <= int(instant or 0)]

@@ -43,6 +43,10 @@ class DataFiles(Protocol):
         """The rows of a file that is only a part of what they are made of, with at least these columns; None where
         the file is a Parquet file that says everything itself."""
 
+    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
+        """Where on this machine each file is, if it is a Parquet file whose rows are all wanted, under the names of the
+        plan's source schema; null for any other."""
+
 
 class ComputedColumn(Protocol):
     """A column whose values the reader works out, from what the log says of a file and where in it a row is."""

@@ -39,6 +39,8 @@ class Settings:
     """Aggregates are answered from metadata where it is exact."""
     partial_aggregates: bool = True
     """What is left of an aggregate is computed in the workers."""
+    plain_files: bool = True
+    """Files that need nothing but decoding are read by Spark's own Parquet reader, without a worker."""
     statistics: bool = True
     """The optimizer is told rows and columns' statistics, not only bytes."""
     planning_threads: int = 4

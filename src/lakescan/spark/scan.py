@@ -6,6 +6,7 @@ Filters that Spark finds at run time hold for the next batch only: another use o
 """
 
 import pickle
+from functools import cached_property
 
 from pyspark.sql.types import StructType
 
@@ -16,6 +17,7 @@ from lakescan.scan.statistics import has_bounds
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.columns import plain_field
 from lakescan.spark.metrics import metrics
+from lakescan.spark.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.planners import planners, shared
 from lakescan.spark.predicates import read_expression
 from lakescan.spark.statistics import SparkStatistics
@@ -94,12 +96,20 @@ class SparkScan(Proxy):
     def input_partitions(self, scan: Scan | AggregateScan) -> JavaObject:
         self._planning.result()
         tasks = scan.tasks(self.bridge.parallelism)
-        return self.bridge.input_partitions(pickle.dumps(task) for task in tasks)
+        plain = plain_pieces(self.scan.read_plan, self._plain_columns, tasks)
+        return self.bridge.input_partitions(zip(map(pickle.dumps, tasks), plain, strict=True))
 
     def reader_factory(self) -> JavaObject:
         plan = self.scan.read_plan
         limited = plan.limit is not None
-        return self.bridge.reader_factory(partition_reader(plan), worker_schema(self._schema), limited)
+        schema = worker_schema(self._schema)
+        return self.bridge.reader_factory(partition_reader(plan), schema, limited, self._plain_columns)
+
+    @cached_property
+    def _plain_columns(self) -> PlainColumns | None:
+        if isinstance(self.scan, AggregateScan) or not self.scan.settings.plain_files:
+            return None
+        return plain_columns(self.scan.read_plan, self._schema)
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")

@@ -10,13 +10,14 @@ import pickle
 import socket
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 
 import pyarrow as pa
 from pyspark.sql.types import BooleanType, StructField, StructType
 
 from lakescan.errors import LakescanError
-from lakescan.reader.plan import ReadPlan
+from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
 
 _ROW = "row"
@@ -24,15 +25,15 @@ Reader = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def partition_reader(plan: ReadPlan) -> Reader:
-    """The function that Spark sends to its workers; it gets its task as the one value of a batch."""
+    """The function that Spark sends to its workers; it gets its task, and how many of its rows to leave out."""
 
     def read(tasks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         send_at_once()
         keep_what_is_loaded()
         for batch in tasks:
-            for task in batch.column(0).to_pylist():
+            for pickled, given in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
                 try:
-                    yield from map(_with_a_column, read_task(plan, pickle.loads(task)))
+                    yield from map(_with_a_column, read_task(plan, _the_rest(pickle.loads(pickled), given)))
                 except LakescanError as error:
                     # The message says it all: which file, what is wrong, what to do. Our own frames only hide it.
                     raise error.with_traceback(None) from None
@@ -66,6 +67,11 @@ def keep_what_is_loaded() -> None:
 def worker_schema(schema: StructType) -> StructType:
     """The columns that batches have on their way from a worker to Spark."""
     return schema if schema.fields else StructType([StructField(_ROW, BooleanType())])
+
+
+def _the_rest(task: ReadTask | ReadyRows, given: int) -> ReadTask | ReadyRows:
+    """The task without its first rows, which Spark's own reader has given; it never begins with ready ones."""
+    return replace(task, skip_rows=task.skip_rows + given) if isinstance(task, ReadTask) else task
 
 
 def _with_a_column(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -1,6 +1,8 @@
 package lakescan;
 
+import java.io.IOException;
 import java.lang.reflect.Constructor;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 import org.apache.arrow.vector.BaseFixedWidthVector;
@@ -28,6 +30,9 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.TaskCompletionListener;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
@@ -37,7 +42,8 @@ import scala.collection.immutable.Nil$;
 
 /**
  * Readers whose Arrow batches, as a Python worker sends them, reach Spark as columns: Spark's own factory for Python
- * turns every batch into rows first. Janino compiles this, so types are as they are after erasure.
+ * turns every batch into rows first. A task that needs nothing but decoding is read without a worker where
+ * {@link PlainFiles} can. Janino compiles this, so types are as they are after erasure.
  */
 public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final PythonFunction function;
@@ -46,20 +52,30 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final boolean largeTypes;
   private final Map settings;
   private final boolean limited;
+  private final StructType stored;
+  private final StructType partitions;
+  private final int[] places;
 
+  /** The last three are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
   public ArrowReaderFactory(
       PythonFunction function,
       StructType schema,
       String timeZone,
       boolean largeTypes,
       Map settings,
-      boolean limited) {
+      boolean limited,
+      StructType stored,
+      StructType partitions,
+      int[] places) {
     this.function = function;
     this.schema = schema;
     this.timeZone = timeZone;
     this.largeTypes = largeTypes;
     this.settings = settings;
     this.limited = limited;
+    this.stored = stored;
+    this.partitions = partitions;
+    this.places = places;
   }
 
   public boolean supportColumnarReads(InputPartition partition) {
@@ -72,11 +88,25 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
 
   public PartitionReader createColumnarReader(InputPartition partition) {
     PythonInputPartition task = (PythonInputPartition) partition;
-    Object row = new GenericInternalRow(new Object[] {task.pickedPartition()});
+    ByteBuffer parts = ByteBuffer.wrap(task.pickedPartition());
+    byte[] pieces = new byte[parts.getInt()];
+    parts.get(pieces);
+    byte[] pickled = new byte[parts.remaining()];
+    parts.get(pickled);
+    return pieces.length == 0 ? worker(task.index(), pickled, 0) : new PlainReader(this, task.index(), pickled, pieces);
+  }
+
+  private PlainFiles plainFiles(byte[] pieces) throws IOException {
+    return PlainFiles.open(pieces, stored, partitions, places);
+  }
+
+  /** A reader in a worker that leaves out the first rows of the task. */
+  private WorkerReader worker(int index, byte[] pickled, long given) {
+    Object row = new GenericInternalRow(new Object[] {pickled, Long.valueOf(given)});
     Object wrapped = new GenericInternalRow(new Object[] {row});
     Iterator input = Iterator$.MODULE$.single(Iterator$.MODULE$.single(wrapped));
     TaskContext context = TaskContext.get();
-    Reader reader = new Reader(runner().compute(input, task.index(), context), schema, limited);
+    WorkerReader reader = new WorkerReader(runner().compute(input, index, context), schema, limited);
     // Listeners are called last come, first served: this one while the worker is still there.
     context.addTaskCompletionListener(reader);
     return reader;
@@ -85,7 +115,8 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private BasePythonRunner runner() {
     Object functions = Nil$.MODULE$.$colon$colon(function);
     Object chained = new ChainedPythonFunctions((scala.collection.immutable.Seq) functions);
-    StructType input = new StructType().add("struct", new StructType().add("partition", DataTypes.BinaryType));
+    StructType task = new StructType().add("task", DataTypes.BinaryType).add("given", DataTypes.LongType);
+    StructType input = new StructType().add("struct", task);
     Object[] known = {
       Nil$.MODULE$.$colon$colon(new Tuple2(chained, Long.valueOf(0))),
       Integer.valueOf(PythonEvalType.SQL_MAP_ARROW_ITER_UDF()),
@@ -107,13 +138,67 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     }
   }
 
-  private static final class Reader implements PartitionReader, TaskCompletionListener {
+  /**
+   * Rows of plain files. Whatever Spark's reader cannot read, be it from the first row on or later, is left to a
+   * worker, which takes over at that row: it reads more than Spark does, or says what is wrong with the file.
+   */
+  private static final class PlainReader implements PartitionReader {
+    private static final Logger LOG = LoggerFactory.getLogger(PlainReader.class);
+    private final ArrowReaderFactory factory;
+    private final int index;
+    private final byte[] pickled;
+    private PlainFiles plain;
+    private WorkerReader worker;
+    private long given;
+
+    PlainReader(ArrowReaderFactory factory, int index, byte[] pickled, byte[] pieces) {
+      this.factory = factory;
+      this.index = index;
+      this.pickled = pickled;
+      try {
+        plain = factory.plainFiles(pieces);
+      } catch (Exception error) {
+        LOG.info("A worker reads what Spark's own reader does not open", error);
+      }
+    }
+
+    public boolean next() throws IOException {
+      if (plain != null) {
+        try {
+          boolean more = plain.next();
+          given += more ? ((ColumnarBatch) plain.get()).numRows() : 0;
+          return more;
+        } catch (Exception error) {
+          plain.close();
+          plain = null;
+          TaskContext.get().killTaskIfInterrupted();
+          LOG.info("A worker reads on where Spark's own reader stopped", error);
+        }
+      }
+      if (worker == null) {
+        worker = factory.worker(index, pickled, given);
+      }
+      return worker.next();
+    }
+
+    public Object get() {
+      return plain != null ? plain.get() : worker.get();
+    }
+
+    public void close() throws IOException {
+      if (plain != null) {
+        plain.close();
+      }
+    }
+  }
+
+  private static final class WorkerReader implements PartitionReader, TaskCompletionListener {
     private final Iterator batches;
     private final StructType schema;
     private final boolean limited;
     private ColumnarBatch current;
 
-    Reader(Iterator batches, StructType schema, boolean limited) {
+    WorkerReader(Iterator batches, StructType schema, boolean limited) {
       this.batches = batches;
       this.schema = schema;
       this.limited = limited;

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 JavaClasses: TypeAlias = Any  # java.lang.Class, by Py4J
 
 _PACKAGE = "lakescan."
+# Each may use those before it.
+_SOURCES = ("PlainFiles", "ArrowReaderFactory")
 _sent: WeakKeyDictionary[Any, JavaClasses] = WeakKeyDictionary()
 _sending = threading.Lock()
 
@@ -25,19 +27,22 @@ def reader_factory_class(bridge: "Bridge") -> JavaClasses:
     context = bridge.spark.sparkContext
     with _sending:
         if context not in _sent:
-            _sent[context] = _compile_and_send(bridge, "ArrowReaderFactory")
+            _sent[context] = _compile_and_send(bridge)
         return _sent[context]
 
 
-def _compile_and_send(bridge: "Bridge", name: str) -> JavaClasses:
-    compiler = bridge.java_class("org.codehaus.janino.SimpleCompiler")()
-    compiler.setParentClassLoader(bridge.java_class("java.lang.Thread").currentThread().getContextClassLoader())
-    compiler.cook(files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
+def _compile_and_send(bridge: "Bridge") -> JavaClasses:
     context: Any = bridge.spark.sparkContext
+    loader = bridge.java_class("java.lang.Thread").currentThread().getContextClassLoader()
     # Spark removes this folder when the driver's process ends.
     jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / "lakescan.jar"
     with zipfile.ZipFile(jar, "w") as archive:
-        for compiled, code in compiler.getBytecodes().items():
-            archive.writestr(f"{compiled.replace('.', '/')}.class", bytes(code))
+        for name in _SOURCES:
+            compiler = bridge.java_class("org.codehaus.janino.SimpleCompiler")()
+            compiler.setParentClassLoader(loader)
+            compiler.cook(files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
+            loader = compiler.getClassLoader()
+            for compiled, code in compiler.getBytecodes().items():
+                archive.writestr(f"{compiled.replace('.', '/')}.class", bytes(code))
     context._jsc.addJar(jar.as_uri())
-    return compiler.getClassLoader().loadClass(_PACKAGE + name)
+    return loader.loadClass(_PACKAGE + _SOURCES[-1])

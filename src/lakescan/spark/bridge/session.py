@@ -27,6 +27,7 @@ from lakescan.errors import (
 )
 from lakescan.spark.bridge.java_classes import reader_factory_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
+from lakescan.spark.plain_files import PlainColumns
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
@@ -305,15 +306,21 @@ class Bridge:
 
     # Executors
 
-    def input_partitions(self, pickled: Iterable[bytes]) -> JavaObject:
+    def input_partitions(self, tasks: Iterable[tuple[bytes, bytes]]) -> JavaObject:
+        """Tasks for a worker, pickled, each with what `PlainFiles.java` needs to read it, empty where it cannot."""
         partition = self.java_class(PYTHON + "PythonInputPartition")
-        made = [partition(at, bytearray(task)) for at, task in enumerate(pickled)]
+        made = [
+            partition(at, bytearray(len(plain).to_bytes(4, "big") + plain + pickled))
+            for at, (pickled, plain) in enumerate(tasks)
+        ]
         return self.array(READ + "InputPartition", made)
 
-    def reader_factory(self, read: Callable[..., Any], schema: StructType, limited: bool) -> JavaObject:
+    def reader_factory(
+        self, read: Callable[..., Any], schema: StructType, limited: bool, plain: PlainColumns | None
+    ) -> JavaObject:
         """A factory of readers in Python workers: `read` takes and gives iterators of Arrow batches.
 
-        Where it is `limited`, `read` ends by itself at the query's limit.
+        Where it is `limited`, `read` ends by itself at the query's limit. Tasks with `plain` columns may not need it.
         """
         pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, (read, schema))
         function = self.java_class("org.apache.spark.api.python.SimplePythonFunction")(
@@ -331,6 +338,13 @@ class Bridge:
         )
         large = conf.arrowUseLargeVarTypes()
         arguments = [function, self.data_type(schema.json()), self.time_zone, large, settings, limited]
+        if plain is None:
+            arguments += [None, None, None]
+        else:
+            places = self._gateway.new_array(self._gateway.jvm.int, len(plain.places))
+            for at, place in enumerate(plain.places):
+                places[at] = place
+            arguments += [self.data_type(plain.stored.json()), self.data_type(plain.partitions.json()), places]
         constructor = reader_factory_class(self).getConstructors()[0]
         return constructor.newInstance(self.array("java.lang.Object", arguments))
 

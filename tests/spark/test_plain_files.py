@@ -1,0 +1,316 @@
+"""Files that need nothing but decoding are read by Spark's own reader, all others by a worker, with the same rows.
+
+Which of the two it was is told by an interpreter that is not there: only a scan without a worker does without it.
+"""
+
+import struct
+import zlib
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+import lakescan
+from lakescan.delta.data_files import DeltaFiles
+from lakescan.scan.scan import Scan
+from lakescan.spark.bridge import Bridge
+from lakescan.spark.plain_files import plain_columns, plain_pieces
+from lakescan.storage import Storage
+from tests.compare import bag
+from tests.hudi_format.builder import HudiBuilder
+from tests.strategies import RandomTable, many, tables
+from tests.tables import DeltaBuilder
+
+pytestmark = pytest.mark.spark
+
+NO_PYTHON = "/no/such/python"
+MOMENT = datetime(2024, 5, 17, 12, 30, 15, 123456)
+VALUES: dict[str, tuple[pa.DataType, Any]] = {
+    "flag": (pa.bool_(), True),
+    "tiny": (pa.int8(), -7),
+    "small": (pa.int16(), 300),
+    "number": (pa.int32(), -70_000),
+    "large": (pa.int64(), 2**53 + 1),
+    "single": (pa.float32(), 1.5),
+    "double": (pa.float64(), float("nan")),
+    "text": (pa.string(), "Käse \U0001f600"),
+    "bytes": (pa.binary(), b"\x00\xff"),
+    "day": (pa.date32(), date(1500, 2, 28)),
+    "moment": (pa.timestamp("us", "UTC"), MOMENT.replace(tzinfo=timezone.utc)),
+    "local": (pa.timestamp("us"), MOMENT),
+    "price": (pa.decimal128(9, 2), Decimal("-1234567.89")),
+    "amount": (pa.decimal128(18, 4), Decimal("12345678901234.5678")),
+    "total": (pa.decimal128(38, 10), Decimal("1234567890123456789012345678.0123456789")),
+}
+SCHEMA = pa.schema([(name, kind) for name, (kind, _) in VALUES.items()])
+AS_SPARK_WRITES = {"store_decimal_as_integer": True}
+
+
+def values(rows: int) -> pa.Table:
+    """The value of each type, a null in every third row."""
+    return pa.table(
+        {
+            name: pa.array([None if row % 3 == 1 else value for row in range(rows)], kind)
+            for name, (kind, value) in VALUES.items()
+        }
+    )
+
+
+@pytest.fixture
+def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
+
+
+def scanned(path: str) -> pa.Table:
+    return lakescan.open(path).snapshot().scan().build().to_arrow()
+
+
+def read(spark: SparkSession, path: str, plain: bool = True) -> pa.Table:
+    options = {"lakescan.pushdown.plain_files": str(plain)}
+    found: pa.Table = lakescan.read(spark, path, options=options).toArrow()
+    return found
+
+
+@pytest.fixture
+def partitioned(tmp_path: Path) -> DeltaBuilder:
+    """Every simple type, partition columns between them, files below folders with names that URIs escape."""
+    schema = pa.schema([SCHEMA[0], ("city", pa.string()), *list(SCHEMA)[1:], ("since", pa.date32())])
+    table = DeltaBuilder(tmp_path / "a table", schema, ["since", "city"], features=["timestampNtz"])
+    for number, (city, since) in enumerate([("São Paulo", "2024-01-01"), (None, "1969-12-31"), ("100%", None)]):
+        where = f"city={city}/since={since}/part-{number} #1.parquet"
+        partition = {"city": city, "since": since}
+        table.append(values(7), partition=partition, name=where, row_group_size=3, **AS_SPARK_WRITES)
+    return table
+
+
+@pytest.mark.usefixtures("no_python")
+def test_every_simple_type_and_partition_value_is_read_without_a_worker(
+    spark: SparkSession, partitioned: DeltaBuilder
+) -> None:
+    found, wanted = read(spark, partitioned.path), scanned(partitioned.path)
+    assert found.schema.names == wanted.schema.names
+    assert found.schema.types == wanted.schema.types
+    assert bag(found) == bag(wanted)
+    assert found.num_rows == 21
+
+
+@pytest.mark.usefixtures("no_python")
+def test_columns_come_in_the_order_of_the_query(spark: SparkSession, partitioned: DeltaBuilder) -> None:
+    names = ["text", "since", "flag", "city", "number"]
+    found = lakescan.read(spark, partitioned.path).select(*names).toArrow()
+    assert bag(found) == bag(scanned(partitioned.path).select(names))
+
+
+@pytest.mark.usefixtures("no_python")
+def test_a_filter_on_a_partition_column_needs_no_worker(spark: SparkSession, partitioned: DeltaBuilder) -> None:
+    found = spark.sql(f"SELECT text FROM delta.`{partitioned.path}` WHERE city = 'São Paulo'").toArrow()
+    assert found["text"].to_pylist() == values(7)["text"].to_pylist()
+
+
+@pytest.mark.usefixtures("no_python")
+def test_mapped_columns_are_read_without_a_worker(spark: SparkSession, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, mapping="name", features=["timestampNtz"])
+    table.append(values(4), **AS_SPARK_WRITES)
+    assert bag(read(spark, table.path)) == bag(values(4))
+
+
+@pytest.mark.usefixtures("no_python")
+def test_a_hudi_slice_without_log_files_is_read_without_a_worker(spark: SparkSession, tmp_path: Path) -> None:
+    table = HudiBuilder(tmp_path)
+    table.upsert(0, pa.table({"id": [1, 2], "name": ["a", None]}))
+    table.upsert(1, pa.table({"id": [3], "name": ["c"]}))
+    assert bag(read(spark, str(tmp_path))) == bag(scanned(str(tmp_path)))
+
+
+@pytest.mark.usefixtures("no_python")
+def test_pieces_of_one_file_give_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    rows = pa.table({"id": range(2_000_000)})
+    table.append(rows, row_group_size=70_000, compression="none", use_dictionary=False)
+    frame = lakescan.read(spark, table.path)
+    assert frame.rdd.getNumPartitions() > 1
+    assert frame.toArrow()["id"].sort().to_pylist() == rows["id"].to_pylist()
+
+
+STORED_OTHERWISE: dict[str, tuple[pa.Field, pa.Array, dict[str, Any]]] = {
+    "INT96": (
+        pa.field("at", pa.timestamp("us", "UTC")),
+        pa.array([MOMENT], pa.timestamp("us", "UTC")),
+        {"use_deprecated_int96_timestamps": True},
+    ),
+    "milliseconds": (pa.field("at", pa.timestamp("us", "UTC")), pa.array([1], pa.timestamp("ms", "UTC")), {}),
+    "a time without a zone": (pa.field("at", pa.timestamp("us", "UTC")), pa.array([MOMENT], pa.timestamp("us")), {}),
+    "a narrower integer": (pa.field("id", pa.int64()), pa.array([1, None], pa.int32()), {}),
+    "an unsigned integer": (pa.field("id", pa.int64()), pa.array([2**32 - 1], pa.uint32()), {}),
+    "bytes for text": (pa.field("text", pa.string()), pa.array([b"a"]), {}),
+    "decimals as bytes": (pa.field("price", pa.decimal128(9, 2)), pa.array([Decimal("1.25")], pa.decimal128(9, 2)), {}),
+    "an encoding that Spark lacks": (
+        pa.field("d", pa.float64()),
+        pa.array([0.5, 0.25]),
+        {"column_encoding": {"d": "BYTE_STREAM_SPLIT"}, "use_dictionary": False},
+    ),
+    "a codec that Spark lacks": (pa.field("id", pa.int64()), pa.array([1]), {"compression": "brotli"}),
+    "nulls allowed where the table has none": (pa.field("id", pa.int64(), nullable=False), pa.array([1]), {}),
+}
+
+
+@pytest.mark.parametrize("what", STORED_OTHERWISE)
+def test_a_file_that_stores_its_columns_otherwise_is_read_by_a_worker(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    field, column, options = STORED_OTHERWISE[what]
+    table = DeltaBuilder(tmp_path, pa.schema([field]))
+    table.append(pa.table({field.name: column}), stats=False, **options)
+    found = read(spark, table.path)
+    assert found.num_rows == len(column)
+    assert bag(found) == bag(scanned(table.path))
+    monkeypatch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
+    with pytest.raises(Exception, match=NO_PYTHON):
+        read(spark, table.path)
+
+
+@pytest.mark.parametrize("note", [{"org.apache.spark.legacyDateTime": ""}, {"org.apache.spark.version": "2.4.8"}])
+def test_a_file_in_the_hybrid_calendar_is_read_by_a_worker(
+    spark: SparkSession, tmp_path: Path, note: dict[str, str]
+) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("day", pa.date32())]))
+    table.append(pa.table({"day": pa.array([-200_000], pa.int32()).cast(pa.date32())}).replace_schema_metadata(note))
+    assert read(spark, table.path)["day"].to_pylist() == scanned(table.path)["day"].to_pylist() != [date(1422, 5, 31)]
+
+
+def test_a_column_that_a_file_lacks_or_spells_otherwise_is_left_to_a_worker(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64()), ("new", pa.string())]))
+    table.append(pa.table({"id": [1]}), stats=False)
+    table.append(pa.table({"ID": [2], "new": ["b"]}), stats=False)
+    table.append(pa.table({"id": [3], "new": ["c"]}), stats=False)
+    assert bag(read(spark, table.path)) == bag([{"id": 1, "new": None}, {"id": 2, "new": "b"}, {"id": 3, "new": "c"}])
+
+
+# Hadoop checks a local file against the sums beside it, Arrow does not: wrong sums stop Spark's reader alone.
+@pytest.mark.parametrize("group", [0, 1, 2])
+def test_a_worker_reads_on_at_the_row_where_sparks_reader_stops(
+    spark: SparkSession, tmp_path: Path, group: int
+) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    for first in (0, 100_000):
+        rows = pa.table({"id": range(first, first + 30_000)})
+        table.append(rows, name=f"{first}.parquet", row_group_size=10_000, compression="none", use_dictionary=False)
+    last = tmp_path / "100000.parquet"
+    chunk = pq.ParquetFile(last).metadata.row_group(group).column(0)
+    write_sums(last, wrong_at=chunk.data_page_offset + chunk.total_compressed_size // 2)
+    found = lakescan.read(spark, table.path).coalesce(1).toArrow()["id"].to_pylist()
+    assert sorted(found) == [*range(30_000), *range(100_000, 130_000)]
+
+
+def write_sums(file: Path, wrong_at: int) -> None:
+    data = file.read_bytes()
+    sums = [zlib.crc32(data[at : at + 512]) ^ (at <= wrong_at < at + 512) for at in range(0, len(data), 512)]
+    (file.parent / f".{file.name}.crc").write_bytes(b"crc\0" + struct.pack(f">i{len(sums)}I", 512, *sums))
+
+
+def test_what_is_wrong_with_a_file_is_named_also_after_its_first_rows(spark: SparkSession, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"id": range(30_000)}), row_group_size=10_000, compression="none", use_dictionary=False)
+    file = tmp_path / "part-00001.parquet"
+    chunk = pq.ParquetFile(file).metadata.row_group(1).column(0)
+    data = bytearray(file.read_bytes())
+    data[chunk.data_page_offset : chunk.data_page_offset + 200] = b"\xff" * 200
+    file.write_bytes(data)
+    with pytest.raises(Exception, match=r"CorruptDataFile.*part-00001\.parquet"):
+        read(spark, table.path)
+
+
+def test_the_switch_leaves_every_file_to_workers(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"id": [1]}))
+    monkeypatch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
+    assert read(spark, table.path)["id"].to_pylist() == [1]
+    with pytest.raises(Exception, match=NO_PYTHON):
+        read(spark, table.path, plain=False)
+
+
+@given(data=st.data())
+@many(25)
+def test_any_table_has_the_same_rows_with_and_without_workers(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    table: RandomTable = data.draw(tables())
+    path = table.write(tmp_path_factory.mktemp("any")).path
+    found = read(spark, path)
+    assert bag(found) == bag(table.rows())
+    assert bag(read(spark, path, plain=False)) == bag(found)
+
+
+# Without Spark: which scans and which of their tasks may be plain.
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> DeltaBuilder:
+    schema = pa.schema([("id", pa.int64()), ("name", pa.string()), ("home", pa.struct([("city", pa.string())]))])
+    table = DeltaBuilder(tmp_path, schema, features=["deletionVectors"])
+    table.append(pa.table({"id": [1, 2], "name": ["a", "b"], "home": [{"city": "x"}, None]}, schema=schema))
+    return table
+
+
+TWO_COLUMNS = StructType([StructField("id", LongType()), StructField("name", StringType())])
+
+
+def pieces_of(scan: Scan, schema: StructType) -> bytes:
+    (told,) = plain_pieces(scan.read_plan, plain_columns(scan.read_plan, schema), scan.tasks(1))
+    return told
+
+
+def test_a_plain_task_is_told_as_paths_and_bytes(people: DeltaBuilder) -> None:
+    told = pieces_of(lakescan.open(people.path).snapshot().scan().select("id", "name").build(), TWO_COLUMNS)
+    (piece,) = pa.ipc.open_stream(told).read_all().to_pylist()
+    assert (piece["path"], piece["start"]) == (str(people.root / "part-00001.parquet"), 0)
+
+
+@pytest.mark.parametrize("what", ["filter", "limit", "offset", "collation", "char", "deleted rows", "metadata"])
+def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuilder, what: str) -> None:
+    if what == "deleted rows":
+        (add,) = (action for action in people.live_actions() if "add" in action)
+        people.delete(add, [0])
+    builder = lakescan.open(people.path).snapshot().scan().select("id", "name")
+    notes: dict[str, dict[str, Any]] = {
+        "collation": {"__COLLATIONS": {"name": "icu.UNICODE_CI"}},
+        "char": {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"},
+    }
+    schema = StructType([StructField("id", LongType()), StructField("name", StringType(), True, notes.get(what))])
+    if what == "filter":
+        builder = builder.filter("id > 1")
+    elif what == "limit":
+        builder = builder.limit(1)
+    elif what == "offset":
+        builder = builder.offset(1)
+    elif what == "metadata":
+        builder = builder.select("id", "_metadata.file_path")
+    assert pieces_of(builder.build(), schema) == b""
+
+
+@pytest.mark.parametrize(
+    ("location", "path", "found"),
+    [
+        ("/table", "part.parquet", "/table/part.parquet"),
+        ("/table", "a%20b/part.parquet", "/table/a b/part.parquet"),
+        ("/table", "/else/where.parquet", "/else/where.parquet"),
+        ("file:///a%20b", "part.parquet", "/a b/part.parquet"),
+        ("/table", "s3://bucket/part.parquet", None),
+        ("s3://bucket/table", "part.parquet", None),
+    ],
+)
+def test_only_files_on_this_machine_are_plain(location: str, path: str, found: str | None) -> None:
+    pieces = pa.table({"path": [path], "deletion_vector": pa.nulls(1)})
+    assert DeltaFiles(Storage(location)).plain_paths(pieces).to_pylist() == [found]
