@@ -105,8 +105,10 @@ class Storage:
     def local_paths(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
         """The paths in full, for whoever opens them without Arrow; null for those that are not on this machine."""
         root = _local_path(self.location)
-        below = pa.scalar(None, pa.string()) if root is None else pa.scalar(root.rstrip("/"))
-        full = pc.if_else(pc.starts_with(paths, "/"), paths, pc.binary_join_element_wise(below, paths, "/"))
+        if root is None:
+            return pa.chunked_array([pa.nulls(len(paths), pa.string())])
+        below = pc.binary_join_element_wise(root.rstrip("/"), paths, "/")
+        full = pc.if_else(pc.starts_with(paths, "/"), paths, below)
         return pc.if_else(pc.match_substring_regex(paths, _SCHEME.pattern), None, full)
 
     def uri(self, path: str) -> str:

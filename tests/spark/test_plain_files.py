@@ -309,6 +309,7 @@ def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuild
         ("file:///a%20b", "part.parquet", "/a b/part.parquet"),
         ("/table", "s3://bucket/part.parquet", None),
         ("s3://bucket/table", "part.parquet", None),
+        ("s3://bucket/table", "/part.parquet", None),
     ],
 )
 def test_only_files_on_this_machine_are_plain(location: str, path: str, found: str | None) -> None:
