@@ -53,7 +53,7 @@ class Storage:
     def list_from(self, folder: str, name: str = "") -> list[Entry]:
         """The files directly in `folder` whose names are not before `name`, in order of name."""
         filesystem, path = self._resolve(folder)
-        with self._named_failures(folder):
+        with self.named_failures(folder):
             found = filesystem.get_file_info(pafs.FileSelector(path))
         return sorted(
             (
@@ -67,7 +67,7 @@ class Storage:
     def list_below(self) -> list[Entry]:
         """Every file in the folder and in the folders below it, named by its path from here, in order of name."""
         filesystem, root = self._resolve("")
-        with self._named_failures(""):
+        with self.named_failures(""):
             found = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
         files = [info for info in found if info.type == pafs.FileType.File]
         start = len(root.rstrip("/")) + 1
@@ -76,21 +76,21 @@ class Storage:
 
     def has_folder(self, folder: str) -> bool:
         filesystem, path = self._resolve(folder)
-        with self._named_failures(folder):
+        with self.named_failures(folder):
             return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
 
     def has_file(self, path: str) -> bool:
         filesystem, resolved = self._resolve(path)
-        with self._named_failures(path):
+        with self.named_failures(path):
             return bool(filesystem.get_file_info(resolved).type == pafs.FileType.File)
 
     def read(self, path: str) -> bytes:
-        with self.open(path) as file, self._named_failures(path):
+        with self.open(path) as file, self.named_failures(path):
             return bytes(file.read())
 
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Of each (offset, length) the bytes there are, fewer where the file ends before; in one request if near."""
-        with self.open(path) as file, self._named_failures(path):
+        with self.open(path) as file, self.named_failures(path):
             size = file.size()
             start, end = min(at for at, _ in ranges), min(size, max(at + length for at, length in ranges))
             if end - start > _NEAR:
@@ -101,7 +101,7 @@ class Storage:
     def open(self, path: str) -> pa.NativeFile:
         """The file, for Arrow to read at any position."""
         filesystem, resolved = self._resolve(path)
-        with self._named_failures(path):
+        with self.named_failures(path):
             return filesystem.open_input_file(resolved)
 
     def full_path(self, path: str) -> str:
@@ -134,10 +134,11 @@ class Storage:
         return filesystem, root + place.path
 
     @contextmanager
-    def _named_failures(self, path: str) -> Iterator[None]:
+    def named_failures(self, path: str) -> Iterator[None]:
+        """What goes wrong while this file is read, as an error that names it."""
         try:
             yield
-        except FileNotFoundError:
+        except (FileNotFoundError, StorageFailure):
             raise
         except (OSError, pa.ArrowInvalid) as error:
             if _NO_BUCKET in str(error):

@@ -73,6 +73,7 @@ class HudiTable:
         """What was done to the table, a row a commit, newest first."""
         timeline, _ = self._timeline()
         instants = timeline.instants[::-1][:limit]
+        timeline.read(instants)
         operations = [(timeline.commit(instant) or {}).get("operationType") for instant in instants]
         return pa.table({"version": pa.array(instants, pa.string()), "operation": pa.array(operations, pa.string())})
 

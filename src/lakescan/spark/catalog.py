@@ -43,7 +43,12 @@ class LakeCatalog(Proxy):
     def _claims(self, location: str) -> bool:
         """Whether there is a table that this catalog is for."""
         found = format_at(Storage.at(location))
-        return found is not None and (found != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
+        if found is None or not self._is_for(found):
+            return False
+        return found != HUDI or _uses_lakescan_for_hudi(self.bridge.spark)
+
+    def _is_for(self, format_: str) -> bool:
+        return True
 
     def _options(self, name: str) -> Mapping[str, str]:
         """The read options of every scan of a table."""
@@ -122,8 +127,8 @@ class LakeCatalog(Proxy):
 class PathCatalog(LakeCatalog):
     """Tables of one format by their path: ``delta.`/path` ``, ``hudi.`/path` ``."""
 
-    def _claims(self, location: str) -> bool:
-        return format_at(Storage.at(location)) == self._catalog_name and super()._claims(location)
+    def _is_for(self, format_: str) -> bool:
+        return format_ == self._catalog_name
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         return None if namespace or not name else name
