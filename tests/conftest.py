@@ -56,6 +56,7 @@ def store(object_store: "ObjectStore", monkeypatch: pytest.MonkeyPatch) -> "Iter
     """The server, which this process is told of in the way of users: by environment variables."""
     for name, value in object_store.environment.items():
         monkeypatch.setenv(name, value)
+    object_store.requests.clear()
     yield object_store
     object_store.refused.clear()
     object_store.missing.clear()

@@ -89,7 +89,10 @@ class ObjectStore:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"].encode("latin-1").decode()
         asked = f"{path} {unquote(environ['QUERY_STRING'])} {environ.get('HTTP_RANGE', '')}".strip()
         self.requests.append((method, asked))
-        for parts, status, code in ((self.refused, "403 Forbidden", "AccessDenied"), (self.missing, "404 Not Found", "NoSuchKey")):
+        for parts, status, code in (
+            (self.refused, "403 Forbidden", "AccessDenied"),
+            (self.missing, "404 Not Found", "NoSuchKey"),
+        ):
             if any(part in asked for part in parts):
                 body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
                 start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])

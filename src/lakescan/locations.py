@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from lakescan.errors import UnsupportedLocation
+from lakescan.errors import StorageFailure, UnsupportedLocation
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
 _STORE = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?")
@@ -79,7 +79,9 @@ def file_system(store: str, location: str) -> tuple[pafs.FileSystem, str]:
     try:
         return _opened(store, aws_environment() if store.startswith(_S3) else ())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise UnsupportedLocation(location, str(error)) from error
+        # Arrow asks S3 for a bucket's region where no endpoint is given.
+        is_of_store = store.startswith(_S3) and isinstance(error, OSError)
+        raise (StorageFailure if is_of_store else UnsupportedLocation)(location, str(error)) from error
 
 
 def aws_environment() -> tuple[tuple[str, str], ...]:

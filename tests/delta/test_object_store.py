@@ -16,6 +16,7 @@ from lakescan.scan.snapshot import Table
 from tests.object_store import BUCKET, ObjectStore
 from tests.tables import DeltaBuilder
 
+pytestmark = pytest.mark.usefixtures("store")
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("place", pa.string())])
 PLACES = ["a b", "100%", "ü/é", "x=1&y?#+"]
 CHECKPOINT = "00000000000000000005.checkpoint.parquet"
@@ -32,7 +33,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> DeltaBuilder:
     root = tmp_path_factory.mktemp("delta") / "table"
     table = DeltaBuilder(root, SCHEMA, ["place"], feed, ["deletionVectors"], mapping="name")
     adds = [
-        table.append(_rows(at * 10), partition={"place": place}, name=f"place={quote(place, safe='')}/part-{at}.parquet")
+        table.append(
+            _rows(at * 10), partition={"place": place}, name=f"place={quote(place, safe='')}/part-{at}.parquet"
+        )
         for at, place in enumerate(PLACES)
     ]
     table.delete(adds[1], [0, 9])
@@ -41,9 +44,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> DeltaBuilder:
     return table
 
 
-@pytest.fixture
-def location(local: DeltaBuilder, store: ObjectStore) -> str:
-    return store.put(local.root, "delta")
+@pytest.fixture(scope="module")
+def location(local: DeltaBuilder, object_store: ObjectStore) -> str:
+    return object_store.put(local.root, "delta")
 
 
 def _in_order(rows: pa.Table) -> list[dict[str, Any]]:
@@ -61,11 +64,11 @@ def test_a_table_reads_as_deltalake_reads_it_on_local_disk(location: str, local:
     assert _read(lakescan.open(location)) == expected
 
 
-def test_every_version_its_history_and_its_changes_are_those_of_local_disk(location: str, local: DeltaBuilder) -> None:
+def test_older_versions_their_history_and_changes_are_those_of_local_disk(location: str, local: DeltaBuilder) -> None:
     table, expected = lakescan.open(location), lakescan.open(local.path)
-    for version in range(local.version + 1):
+    for version in (1, 4, 5):
         assert _read(table, version=version) == _read(expected, version=version)
-        assert _read(lakescan.open(f"{location}@v{version}")) == _read(expected, version=version)
+    assert _read(lakescan.open(f"{location}@v4")) == _read(expected, version=4)
     assert table.history().drop_columns(["timestamp"]) == expected.history().drop_columns(["timestamp"])
     found, wanted = (source.changes(1, local.version).scan().build().to_arrow() for source in (table, expected))
     assert found.num_rows > 50
@@ -81,8 +84,10 @@ def test_a_time_means_the_version_that_the_store_had_then(location: str) -> None
         table.snapshot(timestamp="2001-01-01")
 
 
-@pytest.mark.parametrize("name", ["my table", "tablé", "100%", "a#b", "a+b=c", "one/two"])
-def test_a_location_may_be_spelled_with_its_characters_or_escaped(name: str, store: ObjectStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["my tablé", "100%", "a#b", "a+b=c/d"])
+def test_a_location_may_be_spelled_with_its_characters_or_escaped(
+    name: str, store: ObjectStore, tmp_path: Path
+) -> None:
     table = DeltaBuilder(tmp_path / "t", SCHEMA)
     table.append(pa.table({"id": [1], "name": ["x"], "place": ["y"]}))
     store.put(table.root, name)

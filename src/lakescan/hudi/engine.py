@@ -28,8 +28,8 @@ from lakescan.locations import aws_environment, locate
 from lakescan.storage import Storage
 
 _CREDENTIALS = (
-    ". Hudi tables are read with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a web identity or the machine's role, not "
-    "with profiles of ~/.aws"
+    ". Hudi tables are read with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a web identity or the machine's role, "
+    "not with profiles of ~/.aws"
 )
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 << 20
