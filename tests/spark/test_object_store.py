@@ -71,7 +71,8 @@ def test_a_query_of_a_known_table_asks_for_its_log_and_its_files_only(
     asked = store.asked()
     assert [what for what in asked if ".json" in what or "deletion_vector" in what or "a b" in what] == []
     assert len([what for what in asked if ".parquet" in what]) <= 3
-    assert len(asked) <= 6 + 3, asked
+    # Spark loads a table when it analyses a query and once more when it runs it.
+    assert len([what for what in asked if "_delta_log" in what]) <= 2
 
 
 def test_errors_of_the_store_are_named_in_spark(cluster: SparkSession, location: str, store: ObjectStore) -> None:

@@ -31,6 +31,8 @@ class HudiTable:
         default_factory=list, repr=False, compare=False
     )
 
+    format = "hudi"
+
     @property
     def location(self) -> str:
         return self.storage.location
