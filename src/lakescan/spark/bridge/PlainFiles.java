@@ -28,6 +28,7 @@ import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType;
 import org.apache.parquet.schema.Type;
@@ -51,6 +52,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  */
 public final class PlainFiles implements PartitionReader {
   private static final int ROWS_IN_A_BATCH = 4096;
+  private static final Object MICROSECONDS =
+      LogicalTypeAnnotation.timestampType(true, LogicalTypeAnnotation.TimeUnit.MICROS);
   private static final Set CODECS =
       new HashSet(
           Arrays.asList(
@@ -166,7 +169,8 @@ public final class PlainFiles implements PartitionReader {
     java.util.Map notes = footer.getFileMetaData().getKeyValueMetaData();
     String version = (String) notes.get("org.apache.spark.version");
     return notes.containsKey("org.apache.spark.legacyDateTime")
-        || (version != null && version.compareTo("3.0.0") < 0);
+        || notes.containsKey("org.apache.spark.legacyINT96")
+        || (version != null && version.compareTo("3.1.0") < 0);
   }
 
   private static boolean holds(ParquetMetadata footer, MessageType wanted) {
@@ -209,12 +213,15 @@ public final class PlainFiles implements PartitionReader {
     PrimitiveType written = wanted.asPrimitiveType();
     Object kind = found.getLogicalTypeAnnotation();
     Object writtenKind = written.getLogicalTypeAnnotation();
+    if (found.getPrimitiveTypeName() == PrimitiveType.PrimitiveTypeName.INT96) {
+      return kind == null && MICROSECONDS.equals(writtenKind);
+    }
     return found.getPrimitiveTypeName() == written.getPrimitiveTypeName()
         && found.getTypeLength() == written.getTypeLength()
         && (kind == null ? writtenKind == null : kind.equals(writtenKind));
   }
 
-  /** The columns as Spark writes them now, whatever the session says: not as it once did, nor in INT96. */
+  /** The columns as Spark writes them, whatever the session says; moments also in INT96, see {@link #isSame}. */
   private static MessageType asWritten(StructType stored) {
     SQLConf conf = new SQLConf();
     conf.setConfString("spark.sql.parquet.writeLegacyFormat", "false");
