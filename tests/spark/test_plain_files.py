@@ -136,6 +136,24 @@ def test_moments_in_int96_are_read_without_a_worker(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.usefixtures("no_python")
+@pytest.mark.parametrize("as_integers", [True, False])
+def test_decimals_of_every_precision_are_read_without_a_worker(
+    spark: SparkSession, tmp_path: Path, as_integers: bool
+) -> None:
+    rows = pa.table(
+        {
+            f"d{digits}": pa.array([Decimal(10**digits - 1), Decimal(1 - 10**digits), Decimal(0), None]).cast(
+                pa.decimal128(digits, 0)
+            )
+            for digits in range(1, 39)
+        }
+    )
+    table = DeltaBuilder(tmp_path, rows.schema)
+    table.append(rows, stats=False, store_decimal_as_integer=as_integers)
+    assert read(spark, table.path).to_pylist() == rows.to_pylist()
+
+
+@pytest.mark.usefixtures("no_python")
 def test_a_hudi_slice_without_log_files_is_read_without_a_worker(spark: SparkSession, tmp_path: Path) -> None:
     table = HudiBuilder(tmp_path)
     table.upsert(0, pa.table({"id": [1, 2], "name": ["a", None]}))
@@ -164,7 +182,11 @@ STORED_OTHERWISE: dict[str, tuple[pa.Field, pa.Array, dict[str, Any]]] = {
     "a narrower integer": (pa.field("id", pa.int64()), pa.array([1, None], pa.int32()), {}),
     "an unsigned integer": (pa.field("id", pa.int64()), pa.array([2**32 - 1], pa.uint32()), {}),
     "bytes for text": (pa.field("text", pa.string()), pa.array([b"a"]), {}),
-    "decimals as bytes": (pa.field("price", pa.decimal128(9, 2)), pa.array([Decimal("1.25")], pa.decimal128(9, 2)), {}),
+    "a decimal of another scale": (
+        pa.field("price", pa.decimal128(9, 2)),
+        pa.array([Decimal("1.2")], pa.decimal128(9, 1)),
+        {},
+    ),
     "an encoding that Spark lacks": (
         pa.field("d", pa.float64()),
         pa.array([0.5, 0.25]),

@@ -29,8 +29,10 @@ import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.apache.parquet.schema.Type;
 import org.apache.spark.deploy.SparkHadoopUtil;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -38,7 +40,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter;
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
 import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
@@ -202,6 +204,7 @@ public final class PlainFiles implements PartitionReader {
     return true;
   }
 
+  /** Spark writes moments in INT96 too, and decimals of every precision in bytes, as few as hold them. */
   private static boolean isSame(Type stored, Type wanted) {
     if (!stored.isPrimitive() || stored.isRepetition(Type.Repetition.REPEATED)) {
       return false;
@@ -213,15 +216,21 @@ public final class PlainFiles implements PartitionReader {
     PrimitiveType written = wanted.asPrimitiveType();
     Object kind = found.getLogicalTypeAnnotation();
     Object writtenKind = written.getLogicalTypeAnnotation();
-    if (found.getPrimitiveTypeName() == PrimitiveType.PrimitiveTypeName.INT96) {
+    if (found.getPrimitiveTypeName() == PrimitiveTypeName.INT96) {
       return kind == null && MICROSECONDS.equals(writtenKind);
     }
-    return found.getPrimitiveTypeName() == written.getPrimitiveTypeName()
-        && found.getTypeLength() == written.getTypeLength()
-        && (kind == null ? writtenKind == null : kind.equals(writtenKind));
+    if (!(kind == null ? writtenKind == null : kind.equals(writtenKind))) {
+      return false;
+    }
+    if (kind instanceof DecimalLogicalTypeAnnotation
+        && found.getPrimitiveTypeName() == PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY) {
+      int precision = ((DecimalLogicalTypeAnnotation) kind).getPrecision();
+      return found.getTypeLength() == Decimal.minBytesForPrecision()[precision];
+    }
+    return found.getPrimitiveTypeName() == written.getPrimitiveTypeName();
   }
 
-  /** The columns as Spark writes them, whatever the session says; moments also in INT96, see {@link #isSame}. */
+  /** The columns as Spark writes them, whatever the session says. */
   private static MessageType asWritten(StructType stored) {
     SQLConf conf = new SQLConf();
     conf.setConfString("spark.sql.parquet.writeLegacyFormat", "false");
