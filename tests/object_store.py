@@ -1,6 +1,6 @@
 """An S3 server on this machine: moto, behind a door that writes down each request and refuses what a test tells it to.
 
-Nothing leaves the machine. Tables are copied into its one bucket from local folders.
+Nothing leaves the machine. Tables are copied into its buckets from local folders.
 """
 
 import logging

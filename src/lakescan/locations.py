@@ -59,10 +59,8 @@ def locate(location: str) -> Location:
     scheme, _, authority = spelled.partition("://")
     scheme = scheme.rstrip(":").lower()
     store, path = f"{_SAME_STORE.get(scheme, scheme)}://{authority}", location[len(spelled) :]
-    if store.startswith(_S3) and "@" in authority:
-        _refuse(
-            f"{scheme}://{authority.rpartition('@')[2]}{path}", "keys must not stand in a path, where others see them"
-        )
+    if store.startswith(_S3) and not {"@", ":"}.isdisjoint(authority):
+        _refuse(f"{scheme}://…", "keys must not stand in a path, where others see them")
     if "?" in path:
         _refuse(spelled + path.partition("?")[0], "options behind a question mark are not read; one in a name is %3F")
     return Location(store, unquote(path))

@@ -11,6 +11,7 @@ import pytest
 
 import lakescan
 from lakescan import errors, locations
+from lakescan.delta.stream.schema_log import SchemaLog
 from lakescan.locations import file_system
 from lakescan.scan.snapshot import Table
 from tests.object_store import BUCKET, ObjectStore
@@ -135,6 +136,15 @@ def test_a_clone_reads_the_files_and_vectors_of_its_source_wherever_they_are(
     scan = lakescan.open(location).snapshot().scan().build()
     assert sorted(scan.to_arrow()["id"].to_pylist()) == [*range(10), 10]
     assert all(path.startswith(("s3://", "s3a://")) for path in scan.files()["path"].to_pylist())
+
+
+def test_the_schema_of_a_stream_may_be_kept_in_the_store(location: str) -> None:
+    metadata = lakescan.open(location).snapshot()._replay.metadata
+    log = SchemaLog.at(f"s3a://{BUCKET}/schemas of/a stream")
+    assert log.newest() is None
+    log.append(3, metadata)
+    log.append(7, metadata)
+    assert log.newest() == (7, metadata)
 
 
 # What is gone, or refused, and the error that must say so.

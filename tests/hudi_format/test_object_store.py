@@ -100,6 +100,13 @@ def test_a_file_that_the_store_refuses_is_named(refused: str, named: str, unpack
     assert "403" in str(error.value) or "ACCESS_DENIED" in str(error.value)
 
 
+def test_an_index_that_the_store_does_not_give_is_no_damage_to_it(unpack: Unpack, store: ObjectStore) -> None:
+    location = store.put(unpack(TRIPS_INDEXED), "hudi-index")
+    store.refused.add(".hfile  bytes=")
+    with pytest.raises(errors.StorageFailure, match=r"column_stats/.*\.hfile could not be read: .*AWS Error"):
+        lakescan.open(location).snapshot().scan().filter("fare > 20").build().files()
+
+
 def test_credentials_that_only_arrow_finds_are_asked_for_by_name(
     unpack: Unpack, store: ObjectStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
