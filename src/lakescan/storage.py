@@ -22,7 +22,7 @@ from lakescan.locations import SCHEME, file_system, has_scheme, locate, store_of
 # How Arrow says that S3 has failed, and that a listing's bucket is not there; other requests say of a file in such a
 # bucket that it is missing.
 _OF_STORE, _NO_BUCKET = "AWS Error", "AWS Error NO_SUCH_BUCKET"
-# A store takes longer to answer than to send so many bytes more.
+# A store takes longer to answer than to send so many bytes more; Arrow asks for as many where a Parquet file ends.
 _NEAR = 1 << 16
 # What Java's URI escapes in a path: all but these, and letters of every alphabet.
 _ESCAPED = re.compile(r"[^A-Za-z0-9/:@&=+$,;_\-!.~'()*\u00a1-\U0010ffff]")
@@ -99,10 +99,14 @@ class Storage:
             return [read[at - start : at - start + length] for at, length in ranges]
 
     def open(self, path: str) -> pa.NativeFile:
-        """The file, for Arrow to read at any position."""
+        """The file, for Arrow to read at any position; a small one of a store is asked for once, as a whole."""
         filesystem, resolved = self._resolve(path)
         with self.named_failures(path):
-            return filesystem.open_input_file(resolved)
+            file = filesystem.open_input_file(resolved)
+            if filesystem.type_name == "local" or file.size() > _NEAR:
+                return file
+            with file:
+                return pa.BufferReader(file.read_buffer())
 
     def full_path(self, path: str) -> str:
         """The path as a user would name it, for messages and for the files a scan lists."""

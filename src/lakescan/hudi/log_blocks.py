@@ -17,7 +17,6 @@ from lakescan.storage import Storage
 _MAGIC = b"#HUDI#"
 _LENGTH = 8
 _HEAD = len(_MAGIC) + _LENGTH
-_SMALL = 1 << 16
 _INSTANT, _SCHEMA, _IS_PARTIAL = 0, 2, 7
 HFILE_BLOCK = 4
 
@@ -49,10 +48,7 @@ class LogBlock:
 def check_log_file(storage: Storage, path: str) -> None:
     """Raises an error that names the file unless it is whole blocks from its first byte to its last."""
     with _opened(storage, path) as file, storage.named_failures(path):
-        size = file.size()
-        # A small file takes one request so, and what is larger one a block.
-        whole = pa.BufferReader(file.read_at(size, 0)) if size <= _SMALL else file
-        for _ in _frames(whole, size, storage.full_path(path)):
+        for _ in _frames(file, file.size(), storage.full_path(path)):
             pass
 
 
