@@ -51,9 +51,13 @@ class OpenedOnce:
         """The few actions of one kind: protocol, metaData, sidecar."""
         if name not in self.parquet.schema_arrow.names:
             return
+        groups = self._row_groups_with(name)
+        if not groups:
+            # Nothing to buffer: pyarrow 18 fails at that.
+            return
         with _named(self.name):
             # Whoever wants but the first one does not have the rest read.
-            for batch in self.parquet.iter_batches(_BATCH_ROWS, self._row_groups_with(name), [name]):
+            for batch in self.parquet.iter_batches(_BATCH_ROWS, groups, [name]):
                 found = batch.column(0).drop_null()
                 yield from map(_plain, found.to_pylist())
 
