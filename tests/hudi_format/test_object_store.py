@@ -20,7 +20,7 @@ Unpack = Callable[[str], Path]
 MERGES = Path(__file__).parent.parent / "data" / "hudi_merges"
 
 
-@pytest.mark.parametrize("name", [COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, "log_only_v9", "logs_v6"])
+@pytest.mark.parametrize("name", [COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, "log_only_v9"])
 def test_rows_changes_and_history_are_those_of_local_disk(name: str, unpack: Unpack, store: ObjectStore) -> None:
     table, expected = lakescan.open(store.put(unpack(name), name)), lakescan.open(unpack(name))
     instants = expected.snapshot().timeline.instants
