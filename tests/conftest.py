@@ -1,14 +1,18 @@
-"""Fixtures that every test may use: the golden tables, and one Spark session for the whole run."""
+"""Fixtures that every test may use: the golden tables, an object store, and one Spark session for the whole run."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import lakescan
+
+if TYPE_CHECKING:
+    from tests.object_store import ObjectStore
 
 # These machines are noisy: how long one example took says nothing.
 settings.register_profile("lakescan", deadline=None)
@@ -35,3 +39,24 @@ def spark() -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def object_store() -> "Iterator[ObjectStore]":
+    """An S3 server on this machine."""
+    from tests.object_store import ObjectStore
+
+    server = ObjectStore()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def store(object_store: "ObjectStore", monkeypatch: pytest.MonkeyPatch) -> "Iterator[ObjectStore]":
+    """The server, which this process is told of in the way of users: by environment variables."""
+    for name, value in object_store.environment.items():
+        monkeypatch.setenv(name, value)
+    object_store.requests.clear()
+    yield object_store
+    object_store.refused.clear()
+    object_store.missing.clear()

@@ -52,7 +52,7 @@ class StorageFailure(LakescanError, OSError):
     """Storage answered with a failure: no permission, no network, a broken device."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} could not be read: {why}. Check the credentials and permissions, then try again.")
+        super().__init__(f"{path} could not be read: {why}. Check the credentials, permissions and network, and retry.")
 
 
 class VersionNotFound(LakescanError, ValueError):

@@ -7,23 +7,25 @@ stays `FileNotFoundError`, because only the caller knows what it means.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
-from lakescan.errors import StorageFailure, UnsupportedLocation
+from lakescan.errors import StorageFailure
+from lakescan.locations import SCHEME, file_system, has_scheme, locate, store_of
 
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
+# How Arrow says that S3 has failed, and that a listing's bucket is not there; other requests say of a file in such a
+# bucket that it is missing.
+_OF_STORE, _NO_BUCKET = "AWS Error", "AWS Error NO_SUCH_BUCKET"
+# A store takes longer to answer than to send so many bytes more; Arrow asks for as many where a Parquet file ends.
+_NEAR = 1 << 16
 # What Java's URI escapes in a path: all but these, and letters of every alphabet.
 _ESCAPED = re.compile(r"[^A-Za-z0-9/:@&=+$,;_\-!.~'()*\u00a1-\U0010ffff]")
-# Hadoop's names for what Arrow knows by another one.
-_SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Storage:
     def list_from(self, folder: str, name: str = "") -> list[Entry]:
         """The files directly in `folder` whose names are not before `name`, in order of name."""
         filesystem, path = self._resolve(folder)
-        with _named_failures(path):
+        with self.named_failures(folder):
             found = filesystem.get_file_info(pafs.FileSelector(path))
         return sorted(
             (
@@ -65,7 +67,7 @@ class Storage:
     def list_below(self) -> list[Entry]:
         """Every file in the folder and in the folders below it, named by its path from here, in order of name."""
         filesystem, root = self._resolve("")
-        with _named_failures(root):
+        with self.named_failures(""):
             found = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
         files = [info for info in found if info.type == pafs.FileType.File]
         start = len(root.rstrip("/")) + 1
@@ -74,97 +76,81 @@ class Storage:
 
     def has_folder(self, folder: str) -> bool:
         filesystem, path = self._resolve(folder)
-        with _named_failures(path):
+        with self.named_failures(folder):
             return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
 
     def has_file(self, path: str) -> bool:
         filesystem, resolved = self._resolve(path)
-        with _named_failures(resolved):
+        with self.named_failures(path):
             return bool(filesystem.get_file_info(resolved).type == pafs.FileType.File)
 
     def read(self, path: str) -> bytes:
-        with self.open(path) as file, _named_failures(self.full_path(path)):
+        with self.open(path) as file, self.named_failures(path):
             return bytes(file.read())
 
-    def read_range(self, path: str, offset: int, length: int) -> bytes:
-        """Up to `length` bytes from `offset` on; fewer where the file ends before."""
-        with self.open(path) as file, _named_failures(self.full_path(path)):
-            file.seek(min(offset, file.size()))
-            return bytes(file.read(length))
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Of each (offset, length) the bytes there are, fewer where the file ends before; in one request if near."""
+        with self.open(path) as file, self.named_failures(path):
+            size = file.size()
+            start, end = min(at for at, _ in ranges), min(size, max(at + length for at, length in ranges))
+            if end - start > _NEAR:
+                return [bytes(file.read_at(length, min(at, size))) for at, length in ranges]
+            read = bytes(file.read_at(end - start, start)) if end > start else b""
+            return [read[at - start : at - start + length] for at, length in ranges]
 
     def open(self, path: str) -> pa.NativeFile:
-        """The file, for Arrow to read at any position."""
+        """The file, for Arrow to read at any position; a small one of a store is asked for once, as a whole."""
         filesystem, resolved = self._resolve(path)
-        with _named_failures(resolved):
-            return filesystem.open_input_file(resolved)
+        with self.named_failures(path):
+            file = filesystem.open_input_file(resolved)
+            if filesystem.type_name == "local" or file.size() > _NEAR:
+                return file
+            with file:
+                return pa.BufferReader(file.read_buffer())
 
     def full_path(self, path: str) -> str:
         """The path as a user would name it, for messages and for the files a scan lists."""
-        return path if has_scheme(path) or path.startswith("/") else f"{self.location}/{path}"
+        if path.startswith("/"):
+            return store_of(self.location) + path
+        if not path or has_scheme(path):
+            return path or self.location
+        return f"{self.location}/{path}"
 
     def local_paths(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
         """The paths in full, for whoever opens them without Arrow; null for those that are not on this machine."""
-        root = _local_path(self.location)
-        if root is None:
+        root = locate(self.location)
+        if root.store:
             return pa.chunked_array([pa.nulls(len(paths), pa.string())])
-        below = pc.binary_join_element_wise(root.rstrip("/"), paths, "/")
+        below = pc.binary_join_element_wise(root.path.rstrip("/"), paths, "/")
         full = pc.if_else(pc.starts_with(paths, "/"), paths, below)
-        return pc.if_else(pc.match_substring_regex(paths, _SCHEME.pattern), None, full)
+        return pc.if_else(pc.match_substring_regex(paths, SCHEME), None, full)
 
     def uri(self, path: str) -> str:
         """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""
-        if _SCHEME.match(path):
-            found = path
-        elif _SCHEME.match(self.location):
-            found = f"{self.location}/{_escaped(path)}"
-        else:
-            found = f"file:{_escaped(self.full_path(path))}"
-        return re.sub("^file:/+", "file:/", found)
+        if has_scheme(path):
+            return re.sub("^file:/+", "file:/", path)
+        escaped = _ESCAPED.sub(lambda found: quote(found[0], safe=""), locate(self.location).below(path).path)
+        return (store_of(self.location) or "file:") + escaped
 
     def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:
-        if has_scheme(path):
-            return _filesystem(path)
-        filesystem, root = _filesystem(self.location)
-        return filesystem, path if path.startswith("/") else f"{root.rstrip('/')}/{path}"
+        place = locate(path) if has_scheme(path) else locate(self.location).below(path)
+        filesystem, root = file_system(place.store, self.full_path(path))
+        return filesystem, root + place.path
+
+    @contextmanager
+    def named_failures(self, path: str) -> Iterator[None]:
+        """What goes wrong while this file is read, as an error that names it."""
+        try:
+            yield
+        except (FileNotFoundError, StorageFailure):
+            raise
+        except (OSError, pa.ArrowInvalid) as error:
+            if _NO_BUCKET in str(error):
+                raise FileNotFoundError(self.full_path(path)) from error
+            raise StorageFailure(self.full_path(path), str(error)) from error
 
 
-def _escaped(path: str) -> str:
-    return _ESCAPED.sub(lambda found: quote(found[0], safe=""), path)
-
-
-def has_scheme(path: str) -> bool:
-    """Whether a path names its store itself, as in s3://bucket/key."""
-    return _SCHEME.match(path) is not None
-
-
-def _local_path(location: str) -> str | None:
-    """A location of this machine as its files are opened, None for one in a store."""
-    if not has_scheme(location):
-        return location
-    # Hadoop writes file:/a, the standard file:///a; Arrow's parser takes only the second.
-    is_local = location[: len("file:")].lower() == "file:"
-    return "/" + unquote(location[len("file:") :]).lstrip("/") if is_local else None
-
-
-@lru_cache(maxsize=1024)
-def _filesystem(location: str) -> tuple[pafs.FileSystem, str]:
-    local = _local_path(location)
-    if local is not None:
-        return pafs.LocalFileSystem(), local
-    scheme = location[: location.index(":")].lower()
-    uri = _SAME_STORE.get(scheme, scheme) + location[len(scheme) :]
-    try:
-        filesystem, path = pafs.FileSystem.from_uri(uri)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise UnsupportedLocation(location, str(error)) from error
-    return filesystem, path
-
-
-@contextmanager
-def _named_failures(path: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowInvalid) as error:
-        raise StorageFailure(path, str(error)) from error
+def failure_of_store(name: str, error: Exception) -> StorageFailure | None:
+    """The failure where it is the store's and not the file's: Arrow has one class of error for both."""
+    is_of_store = isinstance(error, OSError) and _OF_STORE in str(error)
+    return StorageFailure(name, str(error)) if is_of_store else None

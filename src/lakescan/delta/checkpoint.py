@@ -1,5 +1,5 @@
-"""A checkpoint's files as Arrow: only the columns that are asked for are read, statistics only when wanted, and of a
-large file, where its first rows are enough, no more than those.
+"""A checkpoint's files as Arrow: each is opened once, when it is first needed, and only the columns that are asked for
+are read, statistics only when wanted, and of a large file, where its first rows are enough, no more than those.
 
 The adds of a checkpoint are already reconciled with each other: each file stands in it once. A V2 checkpoint
 spreads them over sidecars; each of those is a source like any other part. A file that cannot be read raises
@@ -24,29 +24,60 @@ from lakescan.delta.commits import CommitText, file_actions
 from lakescan.delta.log_segment import Checkpoint
 from lakescan.delta.names import SIDECAR_FOLDER
 from lakescan.delta.statistics import parse_statistics, typed_statistics
-from lakescan.errors import CorruptLog, UnreadableCheckpoint
-from lakescan.storage import Storage, has_scheme
+from lakescan.errors import CorruptLog, StorageFailure, UnreadableCheckpoint
+from lakescan.locations import has_scheme
+from lakescan.storage import Storage, failure_of_store
 
 _BATCH_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class OpenedOnce:
+    """A Parquet file that stays open once it was needed."""
+
+    storage: Storage
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.storage.full_path(self.path)
+
+    @cached_property
+    def parquet(self) -> pq.ParquetFile:
+        with _named(self.name):
+            return pq.ParquetFile(self.storage.open(self.path), coerce_int96_timestamp_unit="us", pre_buffer=True)
+
+    def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
+        """The few actions of one kind: protocol, metaData, sidecar."""
+        if name not in self.parquet.schema_arrow.names:
+            return
+        groups = self._row_groups_with(name)
+        if not groups:
+            # Nothing to buffer: pyarrow 18 fails at that.
+            return
+        with _named(self.name):
+            # Whoever wants but the first one does not have the rest read.
+            for batch in self.parquet.iter_batches(_BATCH_ROWS, groups, [name]):
+                found = batch.column(0).drop_null()
+                yield from map(_plain, found.to_pylist())
+
+    def _row_groups_with(self, name: str) -> list[int]:
+        """The row groups but those without such an action, as the file's own statistics have it."""
+        metadata = self.parquet.metadata
+        leaves = [at for at, leaf in enumerate(metadata.schema) if leaf.path.startswith(f"{name}.")]
+        return [
+            at
+            for at, group in enumerate(map(metadata.row_group, range(metadata.num_row_groups)))
+            if not all(_is_all_null(group.column(leaf), group.num_rows) for leaf in leaves)
+        ]
 
 
 @dataclass(frozen=True)
 class CheckpointFile:
     """One Parquet file of a checkpoint: the whole of it, a part, or a sidecar."""
 
-    storage: Storage
-    path: str
-    partition_names: tuple[str, ...] = ()
-
-    def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
-        """The few actions of one kind: protocol, metaData, sidecar."""
-        if name not in self._parquet.schema_arrow.names:
-            return
-        with _named(self.storage, self.path):
-            # Whoever wants but the first one does not have the rest read.
-            for batch in self._parquet.iter_batches(_BATCH_ROWS, self._row_groups_with(name), [name]):
-                found = batch.column(0).drop_null()
-                yield from map(_plain, found.to_pylist())
+    file: "OpenedOnce"
+    partition_names: tuple[str, ...]
 
     @property
     def num_rows(self) -> int:
@@ -93,16 +124,6 @@ class CheckpointFile:
         add = found["add"].combine_chunks().take(rows) if found.num_columns else empty_structs(len(rows))
         return _filled_out(add, ROW_TRACKING)
 
-    def _row_groups_with(self, name: str) -> list[int]:
-        """The row groups but those without such an action, as the file's own statistics have it."""
-        metadata = self._parquet.metadata
-        leaves = [at for at, leaf in enumerate(metadata.schema) if leaf.path.startswith(f"{name}.")]
-        return [
-            at
-            for at, group in enumerate(map(metadata.row_group, range(metadata.num_row_groups)))
-            if not all(_is_all_null(group.column(leaf), group.num_rows) for leaf in leaves)
-        ]
-
     def _texts(self, rows: pa.Array) -> pa.Array:
         found = self._read("add.stats", first=_reaching(rows))
         if not found.num_columns:
@@ -117,45 +138,57 @@ class CheckpointFile:
 
     def _read(self, *columns: str, first: int | None = None) -> pa.Table:
         """These columns, where so many rows are enough perhaps no more than the first ones."""
-        with _named(self.storage, self.path):
+        with _named(self.file.name):
             if first is None or 2 * first >= self.num_rows:
                 return self._parquet.read(columns=list(columns))
             return pa.Table.from_batches(_first_batches(self._parquet, columns, first))
 
-    @cached_property
+    @property
     def _parquet(self) -> pq.ParquetFile:
-        with _named(self.storage, self.path):
-            return pq.ParquetFile(self.storage.open(self.path), coerce_int96_timestamp_unit="us")
+        return self.file.parquet
 
 
-def checkpoint_actions(storage: Storage, checkpoint: Checkpoint, name: str) -> Iterator[Mapping[str, Any]]:
-    """The few actions of one kind in the checkpoint's own files."""
-    for path in checkpoint.paths:
-        with _named(storage, path):
-            yield from _own_file(storage, path).actions(name)
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """A checkpoint's own files, and the sidecars that they name."""
 
+    storage: Storage
+    checkpoint: Checkpoint
 
-def checkpoint_sources(storage: Storage, checkpoint: Checkpoint, partition_names: Sequence[str]) -> list[ActionSource]:
-    """Every file of the checkpoint that may hold adds, its sidecars included."""
-    names = tuple(partition_names)
-    sources: list[ActionSource] = []
-    for path in checkpoint.paths:
-        with _named(storage, path):
-            own = _own_file(storage, path, names)
-            sources.append(file_actions([own], names) if isinstance(own, CommitText) else own)
-    # What stands in several parts has no sidecars, so the parts need not be opened to look.
-    for action in checkpoint_actions(storage, checkpoint, "sidecar") if len(checkpoint.paths) == 1 else ():
-        path = str(action["path"])
-        path = path if has_scheme(path) else unquote(path)
-        inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
-        sources.append(CheckpointFile(storage, inside, names))
-    return sources
+    def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
+        """The few actions of one kind in the checkpoint's own files."""
+        for path, file in zip(self.checkpoint.paths, self._own, strict=True):
+            with _named(self.storage.full_path(path)):
+                yield from file.actions(name)
 
+    def sources(self, partition_names: Sequence[str]) -> list[ActionSource]:
+        """Every file of the checkpoint that may hold adds, its sidecars included."""
+        names = tuple(partition_names)
+        sources: list[ActionSource] = []
+        for file in self._own:
+            if isinstance(file, OpenedOnce):
+                sources.append(CheckpointFile(file, names))
+                continue
+            with _named(file.file):
+                sources.append(file_actions([file], names))
+        # What stands in several parts has no sidecars, so the parts need not be opened to look.
+        for action in self.actions("sidecar") if len(self.checkpoint.paths) == 1 else ():
+            path = str(action["path"])
+            path = path if has_scheme(path) else unquote(path)
+            inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
+            sources.append(CheckpointFile(OpenedOnce(self.storage, inside), names))
+        return sources
 
-def _own_file(storage: Storage, path: str, names: tuple[str, ...] = ()) -> CheckpointFile | CommitText:
-    if not path.endswith(".json"):
-        return CheckpointFile(storage, path, names)
-    return CommitText(storage.full_path(path), storage.read(path))
+    @cached_property
+    def _own(self) -> list[OpenedOnce | CommitText]:
+        return [self._own_file(path) for path in self.checkpoint.paths]
+
+    def _own_file(self, path: str) -> OpenedOnce | CommitText:
+        if not path.endswith(".json"):
+            return OpenedOnce(self.storage, path)
+        name = self.storage.full_path(path)
+        with _named(name):
+            return CommitText(name, self.storage.read(path))
 
 
 def _plain(action: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -212,15 +245,14 @@ def _filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
 
 
 @contextmanager
-def _named(storage: Storage, path: str) -> Iterator[None]:
-    """Failures to read a checkpoint's file, as one error that says which."""
-    file = storage.full_path(path)
+def _named(file: str) -> Iterator[None]:
+    """Failures to read a checkpoint's file, as one error that says which; a failure of the store stays one."""
     try:
         yield
-    except UnreadableCheckpoint:
+    except (UnreadableCheckpoint, StorageFailure):
         raise
     except FileNotFoundError as error:
         raise UnreadableCheckpoint(file, "the checkpoint names it and it is not there") from error
     except (CorruptLog, pa.ArrowException, OSError) as error:
         # Arrow reports a page that does not decode as an OSError.
-        raise UnreadableCheckpoint(file, str(error)) from error
+        raise failure_of_store(file, error) or UnreadableCheckpoint(file, str(error)) from error

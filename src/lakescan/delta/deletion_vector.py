@@ -72,8 +72,7 @@ class DeletionVectors:
     def _stored(self, path: str, name: str, offset: int, size: int) -> bytes:
         """The vector at `offset`: its size, its bytes, its checksum."""
         try:
-            version = self.storage.read_range(path, 0, 1)
-            block = self.storage.read_range(path, offset, size + 8)
+            version, block = self.storage.read_ranges(path, [(0, 1), (offset, size + 8)])
         except FileNotFoundError as error:
             raise MissingDeletionVector(name) from error
         if version != bytes([_FILE_FORMAT]):

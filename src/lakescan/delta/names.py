@@ -2,7 +2,7 @@
 
 from urllib.parse import unquote
 
-from lakescan.storage import has_scheme
+from lakescan.locations import has_scheme
 
 LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.delta.actions import ROW_TRACKING, ActionSource, StatisticsRequest, keys
-from lakescan.delta.checkpoint import checkpoint_actions, checkpoint_sources
+from lakescan.delta.checkpoint import CheckpointFiles
 from lakescan.delta.checksum import Checksum, read_checksum
 from lakescan.delta.commits import CommitActions, CommitText, file_actions, read_commits
 from lakescan.delta.log_segment import LogSegment
@@ -111,10 +111,12 @@ class Replay:
         return file_actions(self.commits, self._partition_names)
 
     @cached_property
+    def _checkpoint(self) -> CheckpointFiles | None:
+        return None if self.segment.checkpoint is None else CheckpointFiles(self.storage, self.segment.checkpoint)
+
+    @cached_property
     def _checkpoint_sources(self) -> list[ActionSource]:
-        if self.segment.checkpoint is None:
-            return []
-        return checkpoint_sources(self.storage, self.segment.checkpoint, self._partition_names)
+        return [] if self._checkpoint is None else self._checkpoint.sources(self._partition_names)
 
     @property
     def _has_large_checkpoint(self) -> bool:
@@ -149,8 +151,8 @@ class Replay:
     def _newest_first(self, name: str) -> Iterator[Mapping[str, Any]]:
         for text in reversed(self.commits):
             yield from reversed(list(text.actions(name)))
-        if self.segment.checkpoint:
-            yield from checkpoint_actions(self.storage, self.segment.checkpoint, name)
+        if self._checkpoint is not None:
+            yield from self._checkpoint.actions(name)
 
     def _without_checkpoint(self, error: UnreadableCheckpoint) -> "Replay":
         if self.segment.older is None:

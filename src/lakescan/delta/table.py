@@ -32,6 +32,8 @@ class DeltaTable:
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
     _kept: list[DeltaSnapshot] = field(default_factory=list, repr=False, compare=False)
 
+    format = "delta"
+
     @property
     def location(self) -> str:
         return self.storage.location

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from typing import Any
+from urllib.parse import quote
 
 import hudi
 import pyarrow as pa
@@ -18,35 +19,53 @@ from lakescan.errors import (
     CorruptLog,
     LakescanError,
     MissingDataFile,
+    StorageFailure,
     UnsupportedFeature,
     UnsupportedLocation,
 )
 from lakescan.hudi.names import PROPERTIES
+from lakescan.locations import aws_environment, locate
 from lakescan.storage import Storage
 
+_CREDENTIALS = (
+    ". Hudi tables are read with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a web identity or the machine's role, "
+    "not with profiles of ~/.aws"
+)
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
 _REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge")
 # As Hudi on Spark merges. It matters where a base file has a key twice: a log record is then about one of the two rows.
 _BY_POSITION = {"hoodie.merge.use.record.positions": "true"}
-_SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
+# How hudi-rs begins what a store's answer, or the lack of one, comes to; a file that is missing begins otherwise.
+_OF_STORE, _MISSING = "Error performing", "Object at location"
+# Where hudi-rs looks for credentials at last; elsewhere than on Amazon's machines it is not there.
+_INSTANCE_METADATA = "/latest/api/token"
 
 
 def open_table(storage: Storage) -> Any:
     """hudi-rs' table, with its timeline as it is now."""
     with named_failures(storage, PROPERTIES):
-        return hudi.HudiTable(uri(storage))
+        return hudi.HudiTable(uri(storage), store_options())
 
 
 def uri(storage: Storage) -> str:
     """The location as hudi-rs names it."""
-    scheme, colon, rest = storage.location.partition(":/")
-    if not colon:
+    place = locate(storage.location)
+    if not place.store:
         return storage.location
-    if scheme == "hdfs":
+    if place.store.startswith("hdfs:"):
         raise UnsupportedLocation(storage.location, "hudi-rs has no HDFS client")
-    return f"{_SCHEMES.get(scheme, scheme)}:/{rest}"
+    return place.store + quote(place.path)
+
+
+def store_options() -> dict[str, str]:
+    """What hudi-rs, which reads the rest of the environment itself, must be told of S3 to be where Arrow is."""
+    known = dict(aws_environment())
+    endpoint = known.get("AWS_ENDPOINT_URL_S3") or known.get("AWS_ENDPOINT_URL")
+    if not endpoint:
+        return {}
+    return {"aws_endpoint": endpoint, "aws_allow_http": str(endpoint.lower().startswith("http:")).lower()}
 
 
 class SchemasDiffer(Exception):
@@ -77,7 +96,8 @@ def merged_as_they_are(
     """The same in the base file's own schema, which all files of the slice must have."""
     with named_failures(storage, base):
         wanted = _wanted(columns)
-        reader = hudi.HudiFileGroupReader(uri(storage), {"hoodie.read.end.timestamp": instant, **_BY_POSITION})
+        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **store_options()}
+        reader = hudi.HudiFileGroupReader(uri(storage), options)
         yield from _larger(reader.read_file_slice_from_paths_stream(base, logs, wanted))
 
 
@@ -103,7 +123,7 @@ def _wanted(columns: list[str]) -> Any:
 def _merger(storage: Storage, instant: str) -> Any:
     """hudi-rs' reader of slices; the one that its table makes knows the table's newest schema."""
     options = hudi.HudiReadOptions().with_as_of_timestamp(instant).with_hudi_options(_BY_POSITION)
-    return hudi.HudiTable(uri(storage)).create_file_group_reader_with_options(options)
+    return hudi.HudiTable(uri(storage), store_options()).create_file_group_reader_with_options(options)
 
 
 def _is_about_schema(text: str) -> bool:
@@ -137,6 +157,8 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
             f"log files merged with a base file of another schema, {name} ({text})",
             "Compact the table, or read it at an instant at which it had been compacted.",
         )
+    if _OF_STORE in text and _MISSING not in text:
+        return StorageFailure(name, f"{text}{_CREDENTIALS if _INSTANCE_METADATA in text else ''}")
     if any(part in folded for part in _REFUSALS):
         return UnsupportedFeature(storage.location, f"what hudi-rs refuses ({text})")
     if "not found" in folded or "notfound" in folded:

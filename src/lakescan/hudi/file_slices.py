@@ -100,6 +100,8 @@ class FileSlices:
                 raise UnsupportedFeature(
                     self.storage.location, f"base files that are not Parquet ({slice_.base_file_relative_path()})"
                 )
+        # What the commits say is asked three times over below.
+        self.timeline.read(self.timeline.instants)
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
         check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
         check_not_cleaned(self.storage, self.timeline, self.instant, [*found, *without_base])

@@ -16,6 +16,7 @@ from lakescan.storage import Storage
 
 _MAGIC = b"#HUDI#"
 _LENGTH = 8
+_HEAD = len(_MAGIC) + _LENGTH
 _INSTANT, _SCHEMA, _IS_PARTIAL = 0, 2, 7
 HFILE_BLOCK = 4
 
@@ -46,35 +47,40 @@ class LogBlock:
 
 def check_log_file(storage: Storage, path: str) -> None:
     """Raises an error that names the file unless it is whole blocks from its first byte to its last."""
-    for _ in _frames(storage, path):
-        pass
+    with _opened(storage, path) as file, storage.named_failures(path):
+        for _ in _frames(file, file.size(), storage.full_path(path)):
+            pass
 
 
 def log_blocks(storage: Storage, path: str) -> Iterator[LogBlock]:
     """The blocks of a log file, in the order in which they were written; an error where one is not whole."""
     name = storage.full_path(path)
-    for file, at, end in _frames(storage, path):
-        head = len(_MAGIC) + _LENGTH
-        file.seek(at + head)
+    with _opened(storage, path) as file, storage.named_failures(path):
+        whole = file.readall()
+    for at, end in _frames(pa.BufferReader(whole), len(whole), name):
         try:
-            yield _block(bytes(file.read(end - at - head)))
+            yield _block(whole[at + _HEAD : end])
         except (struct.error, UnicodeDecodeError) as error:
             raise CorruptDataFile(name, f"the log block at byte {at} is damaged: {error}") from error
 
 
-def _frames(storage: Storage, path: str) -> Iterator[tuple[pa.NativeFile, int, int]]:
-    """(the open file, where a block begins, where it ends)."""
-    name = storage.full_path(path)
+def _opened(storage: Storage, path: str) -> pa.NativeFile:
     try:
-        file = storage.open(path)
+        return storage.open(path)
     except FileNotFoundError as error:
-        raise MissingDataFile(name) from error
-    with file:
-        size, at = file.size(), 0
-        while at < size:
-            end = _next_block(file, name, at, size)
-            yield file, at, end
-            at = end
+        raise MissingDataFile(storage.full_path(path)) from error
+
+
+def _frames(file: pa.NativeFile, size: int, name: str) -> Iterator[tuple[int, int]]:
+    """Where each block begins and ends."""
+    at, head = 0, file.read_at(_HEAD, 0)
+    while at < size:
+        end = _end_of_block(head, name, at, size)
+        # The length behind a block and the head of the next are neighbours, and a store is asked for both at once.
+        tail = file.read_at(_LENGTH + _HEAD, end - _LENGTH)
+        _check_tail(tail[:_LENGTH], name, at, end)
+        yield at, end
+        at, head = end, tail[_LENGTH:]
 
 
 def _block(body: bytes) -> LogBlock:
@@ -92,21 +98,21 @@ def _block(body: bytes) -> LogBlock:
     return LogBlock(kind, headers, content)
 
 
-def _next_block(file: pa.NativeFile, name: str, at: int, size: int) -> int:
-    """Where the block at `at` ends; `size` is the file's."""
-    file.seek(at)
-    head = file.read(len(_MAGIC) + _LENGTH)
+def _end_of_block(head: bytes, name: str, at: int, size: int) -> int:
+    """Where the block at `at` ends; `head` is how it begins, `size` is the file's."""
     if head[: len(_MAGIC)] != _MAGIC:
         raise CorruptDataFile(name, f"no log block begins at byte {at}")
-    if len(head) < len(_MAGIC) + _LENGTH:
+    if len(head) < _HEAD:
         raise CorruptDataFile(name, f"the log block at byte {at} is cut off")
     length = int.from_bytes(head[len(_MAGIC) :], "big")
-    end = at + len(_MAGIC) + _LENGTH + length
+    end = at + _HEAD + length
     if length < _LENGTH or end > size:
         raise CorruptDataFile(name, f"the log block at byte {at} is cut off: it should end at byte {end} of {size}")
-    file.seek(end - _LENGTH)
-    again = int.from_bytes(file.read(_LENGTH), "big")
+    return end
+
+
+def _check_tail(tail: bytes, name: str, at: int, end: int) -> None:
+    length, again = end - at - _HEAD, int.from_bytes(tail, "big")
     # The length behind a block counts the magic word too.
     if again != length + len(_MAGIC):
         raise CorruptDataFile(name, f"the log block at byte {at} is damaged: it says {length} bytes and then {again}")
-    return end

@@ -49,11 +49,12 @@ class MetadataPartition:
         """(what a key ends in, its record) of the keys that begin and end so; of one key the newest record last."""
         for file, schema in self._files():
             reader = None
-            for key, value in file.entries(prefix):
-                ending = key[len(prefix) :]
-                if ending in endings:
-                    reader = reader or _reader(schema or file.info.get(_SCHEMA, b"").decode(), file.name)
-                    yield ending, _decoded(value, reader, file.name)
+            with self.storage.named_failures(file.name):
+                for key, value in file.entries(prefix):
+                    ending = key[len(prefix) :]
+                    if ending in endings:
+                        reader = reader or _reader(schema or file.info.get(_SCHEMA, b"").decode(), file.name)
+                        yield ending, _decoded(value, reader, file.name)
 
     def _files(self) -> Iterator[tuple[HFile, str]]:
         """The HFiles, oldest first in each file group, and the schema of their values where it is not in the file."""
@@ -64,7 +65,7 @@ class MetadataPartition:
                     opened = self.storage.open(base)
                 except FileNotFoundError as error:
                     raise MissingDataFile(name) from error
-                with opened as file:
+                with opened as file, self.storage.named_failures(base):
                     yield HFile(file, name), ""
             yield from logs
 

@@ -31,6 +31,8 @@ class HudiTable:
         default_factory=list, repr=False, compare=False
     )
 
+    format = "hudi"
+
     @property
     def location(self) -> str:
         return self.storage.location
@@ -73,6 +75,7 @@ class HudiTable:
         """What was done to the table, a row a commit, newest first."""
         timeline, _ = self._timeline()
         instants = timeline.instants[::-1][:limit]
+        timeline.read(instants)
         operations = [(timeline.commit(instant) or {}).get("operationType") for instant in instants]
         return pa.table({"version": pa.array(instants, pa.string()), "operation": pa.array(operations, pa.string())})
 

@@ -8,6 +8,7 @@ and commits are remembered, because every later question is about one of them.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from lakescan.hudi.engine import named_failures
 from lakescan.hudi.names import META_FOLDER, NO_INSTANT
 from lakescan.storage import Entry, Storage
 
+_READERS = 8
 _ACTIONS = frozenset(
     [
         *("commit", "deltacommit", "replacecommit", "clustering", "compaction", "logcompaction"),
@@ -60,6 +62,12 @@ class Timeline:
                 text = self._timeline.get_instant_metadata_in_json(self._by_time[instant])
             self._metadata[instant] = json.loads(text)
         return self._metadata[instant]
+
+    def read(self, instants: Iterable[str]) -> None:
+        """Several commits at once, for whoever then asks for each: a store takes its time to answer for one."""
+        wanted = [instant for instant in instants if instant not in self._metadata]
+        with ThreadPoolExecutor(_READERS) as pool:
+            list(pool.map(self.commit, wanted))
 
     def schema(self, instant: str) -> tuple[str, str]:
         """The Avro schema in force at an instant and the file it is in; empty where no commit says."""

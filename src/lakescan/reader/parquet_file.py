@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs
-from lakescan.errors import CorruptDataFile, MissingDataFile
+from lakescan.errors import CorruptDataFile, MissingDataFile, StorageFailure
 from lakescan.predicate import Column, Predicate, columns_of
 from lakescan.reader.align import align_batch, find_field, goes_by_text, has_id
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.schema import is_variant
-from lakescan.storage import Storage
+from lakescan.storage import Storage, failure_of_store
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16
@@ -38,11 +38,14 @@ class ParquetRows:
     def open(storage: Storage, path: str, schema: pa.Schema, source: pa.Schema) -> "ParquetRows":
         name = storage.full_path(path)
         try:
-            file = pq.ParquetFile(storage.open(path), coerce_int96_timestamp_unit="us")
+            # Buffered beforehand: what a row group needs is asked of a store at once, neighbours in one request.
+            file = pq.ParquetFile(storage.open(path), coerce_int96_timestamp_unit="us", pre_buffer=True)
         except FileNotFoundError as error:
             raise MissingDataFile(name) from error
-        except pa.ArrowException as error:
-            raise CorruptDataFile(name, str(error)) from error
+        except StorageFailure:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise failure_of_store(name, error) or CorruptDataFile(name, str(error)) from error
         if any(map(has_id, source)) and len(file.schema_arrow) and not any(map(has_id, file.schema_arrow)):
             raise CorruptDataFile(name, "columns are found by their Parquet field id, and none of its columns has one")
         return ParquetRows(name, file, schema, source)
@@ -63,7 +66,7 @@ class ParquetRows:
             ):
                 yield self._aligned(batch.to_struct_array())
         except (pa.ArrowException, OSError) as error:
-            raise CorruptDataFile(self.name, str(error)) from error
+            raise failure_of_store(self.name, error) or CorruptDataFile(self.name, str(error)) from error
 
     @cached_property
     def _places(self) -> list[int | None]:

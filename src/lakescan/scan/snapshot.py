@@ -103,6 +103,9 @@ class Table(Protocol):
     """A table at a location."""
 
     @property
+    def format(self) -> str: ...
+
+    @property
     def location(self) -> str: ...
 
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> Snapshot:

@@ -16,7 +16,7 @@ from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
 from lakescan.formats import format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.source import LakescanDataSource
-from lakescan.spark.table import SparkTable, check_options, load_snapshot
+from lakescan.spark.table import SparkTable, check_options, load_snapshot, table_format
 from lakescan.storage import Storage
 
 DELTA = "delta"
@@ -40,10 +40,9 @@ class LakeCatalog(Proxy):
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         raise TableNotFound(name)
 
-    def _claims(self, location: str) -> bool:
-        """Whether there is a table that this catalog is for."""
-        found = format_at(Storage.at(location))
-        return found is not None and (found != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
+    def _claims(self, format_: str | None) -> bool:
+        """Whether this catalog is for tables of a format; None is that of no table."""
+        return format_ is not None and (format_ != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
 
     def _options(self, name: str) -> Mapping[str, str]:
         """The read options of every scan of a table."""
@@ -81,7 +80,7 @@ class LakeCatalog(Proxy):
     def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable:
         """Overloaded in Java: the table now, at a version (text), at a time (microseconds), or in a context."""
         location = self._location(tuple(identifier.namespace()), identifier.name())
-        if location is None or not self._claims(location):
+        if location is None or not self._claims(table_format(self.bridge, location)):
             raise self.bridge.no_such_table(identifier)
         travel = self.bridge.time_travel(when[0]) if when else None
         version = travel if isinstance(travel, str) else None
@@ -95,7 +94,7 @@ class LakeCatalog(Proxy):
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
-        return location is not None and self._claims(location)
+        return location is not None and self._claims(format_at(Storage.at(location)))
 
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None
@@ -122,8 +121,8 @@ class LakeCatalog(Proxy):
 class PathCatalog(LakeCatalog):
     """Tables of one format by their path: ``delta.`/path` ``, ``hudi.`/path` ``."""
 
-    def _claims(self, location: str) -> bool:
-        return format_at(Storage.at(location)) == self._catalog_name and super()._claims(location)
+    def _claims(self, format_: str | None) -> bool:
+        return format_ == self._catalog_name and super()._claims(format_)
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         return None if namespace or not name else name

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
-from lakescan.errors import UnsupportedFeature
+from lakescan.errors import TableNotFound, UnsupportedFeature
 from lakescan.formats import as_asked, open_table
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
@@ -121,6 +121,14 @@ class HiddenColumn(Proxy):
 @lru_cache(maxsize=_TABLES_KEPT)
 def _kept(location: str, time_zone: str) -> Table:
     return open_table(location, time_zone)
+
+
+def table_format(bridge: Bridge, path: str) -> str | None:
+    """The format of the table at a path, None where there is none; storage is not asked twice for a table's."""
+    try:
+        return _kept(Storage.at(path).location, bridge.time_zone).format
+    except TableNotFound:
+        return None
 
 
 def load_snapshot(

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 
 from lakescan.delta.protocol import Metadata
-from lakescan.errors import CorruptLog, StorageFailure, UnsupportedLocation
+from lakescan.errors import CorruptLog, StorageFailure
+from lakescan.locations import file_system, locate
 from lakescan.storage import Storage
 
 _NAME = re.compile(r"^(\d{20})\.schema\.json$")
@@ -65,13 +65,15 @@ class SchemaLog:
         )
         folder = self.storage.location
         try:
-            filesystem, root = pafs.FileSystem.from_uri(folder) if ":/" in folder else (pafs.LocalFileSystem(), folder)
+            place = locate(folder)
+            filesystem, store = file_system(place.store, folder)
+            root = store + place.path
             filesystem.create_dir(root, recursive=True)
             made = f"{root}/.{uuid4()}.tmp"
             with filesystem.open_output_stream(made) as out:
                 out.write(text.encode())
             filesystem.move(made, f"{root}/{version:020d}.schema.json")
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise UnsupportedLocation(folder, str(error)) from error
-        except OSError as error:
+        except StorageFailure:
+            raise
+        except (OSError, pa.ArrowInvalid) as error:
             raise StorageFailure(folder, str(error)) from error

@@ -1,0 +1,140 @@
+"""Hudi tables in an object store, which Arrow and hudi-rs both read: the same environment tells both where it is."""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow.parquet as pq
+import pytest
+
+import lakescan
+from lakescan import errors
+from lakescan.hudi.engine import store_options
+from lakescan.locations import aws_environment
+from tests.object_store import BUCKET, ObjectStore
+
+from .tables import COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
+
+Unpack = Callable[[str], Path]
+MERGES = Path(__file__).parent.parent / "data" / "hudi_merges"
+
+
+@pytest.mark.parametrize("name", [COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, "log_only_v9"])
+def test_rows_changes_and_history_are_those_of_local_disk(name: str, unpack: Unpack, store: ObjectStore) -> None:
+    table, expected = lakescan.open(store.put(unpack(name), name)), lakescan.open(unpack(name))
+    instants = expected.snapshot().timeline.instants
+    for instant in (instants[-1], instants[len(instants) // 2]):
+        found, wanted = (source.snapshot(version=instant).scan().build().to_arrow() for source in (table, expected))
+        assert wanted.num_rows
+        assert rows_of(found) == rows_of(wanted), instant
+    found, wanted = (source.changes(instants[-1]).scan().build().to_arrow() for source in (table, expected))
+    assert rows_of(found) == rows_of(wanted)
+    assert table.history() == expected.history()
+
+
+@pytest.mark.parametrize("name", ["renamed_avro", "widened_between_log_files_parquet"])
+def test_slices_of_several_schemas_are_merged_as_hudi_merges_them(
+    name: str, store: ObjectStore, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(MERGES / f"{name}.zip") as archive:
+        archive.extractall(tmp_path)
+    location = store.put(tmp_path / "table", name)
+    assert rows_of(lakescan.open(location).snapshot().scan().build().to_arrow()) == rows_of(
+        pq.read_table(tmp_path / "rows")
+    )
+
+
+def test_a_location_may_be_spelled_with_its_characters_or_escaped(unpack: Unpack, store: ObjectStore) -> None:
+    name = "my tablé#1%"
+    store.put(unpack(TRIPS_UPDATED), name)
+    for spelling in (f"s3a://{BUCKET}/{quote(name)}", f"s3://{BUCKET}/my tablé#1%25"):
+        assert lakescan.open(spelling).snapshot().scan().build().to_arrow().num_rows == 8, spelling
+
+
+def test_the_endpoint_for_s3_alone_comes_first_and_http_is_allowed_only_where_it_is_asked_for(
+    unpack: Unpack, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = store.put(unpack(TRIPS_UPDATED), "hudi-endpoint")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", store.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://nowhere.invalid")
+    assert store_options() == {"aws_endpoint": store.url, "aws_allow_http": "true"}
+    assert lakescan.open(location).snapshot().scan().build().to_arrow().num_rows == 8
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
+    assert store_options() == {"aws_endpoint": "https://nowhere.invalid", "aws_allow_http": "false"}
+    for name, _ in aws_environment():
+        monkeypatch.delenv(name)
+    assert store_options() == {}
+
+
+def test_a_file_that_is_gone_is_named(unpack: Unpack, store: ObjectStore) -> None:
+    location = store.put(unpack(TRIPS_UPDATED), "hudi-gone")
+    snapshot = lakescan.open(location).snapshot()
+    snapshot.files()
+    keys = [key for key in store.keys("hudi-gone") if key.endswith(".parquet")]
+    for key in keys:
+        store.remove(key)
+    with pytest.raises(errors.MissingDataFile, match="|".join(f"s3://{BUCKET}/{key} " for key in keys)):
+        snapshot.scan().build().to_arrow()
+    with pytest.raises(errors.MissingDataFile, match="|".join(f"s3://{BUCKET}/{key} " for key in keys)):
+        lakescan.open(location).snapshot().files()
+
+
+@pytest.mark.parametrize(
+    ("refused", "named"),
+    [
+        ("hoodie.properties", "hoodie.properties"),
+        (".deltacommit", ".hoodie"),
+        ("prefix=hudi-refused/city", ".hoodie"),
+        (".parquet", ".parquet"),
+        (".log.", ".log."),
+    ],
+)
+def test_a_file_that_the_store_refuses_is_named(refused: str, named: str, unpack: Unpack, store: ObjectStore) -> None:
+    location = store.put(unpack(TRIPS_UPDATED), "hudi-refused")
+    store.refused.add(refused)
+    with pytest.raises(
+        errors.StorageFailure, match=f"^s3://{BUCKET}/hudi-refused.*{named}.* could not be read"
+    ) as error:
+        lakescan.open(location).snapshot().scan().build().to_arrow()
+    assert "403" in str(error.value) or "ACCESS_DENIED" in str(error.value)
+
+
+def test_an_index_that_the_store_does_not_give_is_no_damage_to_it(unpack: Unpack, store: ObjectStore) -> None:
+    location = store.put(unpack(TRIPS_INDEXED), "hudi-index")
+    store.refused.add(".hfile  bytes=")
+    with pytest.raises(errors.StorageFailure, match=r"column_stats/.*\.hfile could not be read: .*AWS Error"):
+        lakescan.open(location).snapshot().scan().filter("fare > 20").build().files()
+
+
+def test_credentials_that_only_arrow_finds_are_asked_for_by_name(
+    unpack: Unpack, store: ObjectStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    location = store.put(unpack(TRIPS_UPDATED), "hudi-profile")
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    keys = [f"{name.lower()} = {store.environment[name]}" for name in names]
+    (tmp_path / "credentials").write_text("\n".join(["[default]", *keys]))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    for name in names:
+        monkeypatch.delenv(name)
+    # hudi-rs then asks for the machine's role, at an address of Amazon's: the store stands in for it and has none.
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", store.url)
+    store.refused.add("/latest/")
+    table = lakescan.open(location)
+    with pytest.raises(
+        errors.StorageFailure, match=r"Hudi tables are read with AWS_ACCESS_KEY_ID .* not with profiles"
+    ):
+        table.snapshot()
+
+
+def test_planning_reads_each_commit_once_and_looks_into_one_data_file_at_most(
+    unpack: Unpack, store: ObjectStore
+) -> None:
+    location = store.put(unpack(COW_PARTITIONED), "hudi-requests")
+    table = lakescan.open(location)
+    table.snapshot().scan().build().files()
+    asked = store.asked()
+    assert len({what.split()[1] for what in asked if ".parquet" in what}) <= 1
+    assert len(asked) <= 35
+    table.snapshot().scan().build().files()
+    assert len(store.asked()) == 1
