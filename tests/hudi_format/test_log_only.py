@@ -79,6 +79,7 @@ def archive(path: Path, count: int) -> None:
     timeline = path / ".hoodie/timeline"
     (timeline / "history").mkdir(exist_ok=True)
     (timeline / "history" / "manifest_1").write_text("{}")
+    (timeline / "history" / "00000000000000001_00000000000000002_0.parquet").touch()
     for instant in lakescan.open(path).snapshot().timeline.instants[:count]:
         for file in timeline.glob(f"{instant}*"):
             file.unlink()
@@ -110,6 +111,17 @@ def test_a_log_file_of_a_commit_under_way_is_no_part_of_a_slice(copy: Unpack) ->
     (done,) = (path / ".hoodie/timeline").glob(f"{third}_*.deltacommit")
     done.unlink()
     assert [row[0] for row in rows(lakescan.open(path).snapshot())] == [0, 1, 2, 3, 4, 5, 12, 13]
+
+
+def test_a_commit_under_way_is_not_taken_for_an_archived_one_because_it_began_first(copy: Unpack) -> None:
+    path = copy(TABLE)
+    snapshot = lakescan.open(path).snapshot()
+    first = snapshot.timeline.instants[0]
+    later = snapshot.scan().filter(lakescan.col("_hoodie_commit_time") > first).select("id").build().to_arrow()
+    assert 0 < later.num_rows < snapshot.scan().build().to_arrow().num_rows
+    (done,) = (path / ".hoodie/timeline").glob(f"{first}_*.deltacommit")
+    done.unlink()
+    assert [row[0] for row in rows(lakescan.open(path).snapshot())] == sorted(later["id"].to_pylist())
 
 
 def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) -> None:

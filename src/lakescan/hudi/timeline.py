@@ -25,8 +25,10 @@ _ACTIONS = frozenset(
         *("clean", "rollback", "restore", "savepoint", "indexing", "schemacommit"),
     ]
 )
-# Those that write rows. In older tables a commit under way is `<instant>.inflight`.
-_WRITES = frozenset(["commit", "deltacommit", "replacecommit", "inflight", "requested"])
+# How older tables write a commit under way: `<instant>.inflight`.
+_UNFINISHED = frozenset(["inflight", "requested"])
+# Those that write rows.
+_WRITES = frozenset(["commit", "deltacommit", "replacecommit", *_UNFINISHED])
 _INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
 # These rewrite rows that are already there: their commits say nothing new of the schema.
 _KEEP_SCHEMA = frozenset(["compact", "cluster", "log_compact", "index"])
@@ -109,8 +111,7 @@ def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, 
     entries = tuple(storage.list_from(timeline_folder(options)))
     for entry in entries:
         found = _INSTANT.match(entry.name)
-        # `<instant>.inflight` and `<instant>.requested` are how older tables write a commit under way.
-        if found and found[2] not in _ACTIONS and found[2] not in ("inflight", "requested"):
+        if found and found[2] not in _ACTIONS and found[2] not in _UNFINISHED:
             raise UnsupportedFeature(
                 storage.location,
                 f"the action {found[2]!r} of its timeline ({entry.name})",
@@ -123,6 +124,13 @@ def writing_instants(entries: Iterable[Entry]) -> list[str]:
     """Every commit that writes rows, finished or under way, oldest first; a plan to compact or cluster writes none."""
     found = (_INSTANT.match(entry.name) for entry in entries)
     return sorted({match[1] for match in found if match and match[2] in _WRITES})
+
+
+def unfinished_instants(entries: Iterable[Entry]) -> set[str]:
+    """Every instant that is planned or under way, whatever it does."""
+    found = [match for match in (_INSTANT.match(entry.name) for entry in entries) if match]
+    begun = {match[1] for match in found if match[3] or match[2] in _UNFINISHED}
+    return begun - {match[1] for match in found if not match[3] and match[2] not in _UNFINISHED}
 
 
 def timeline_folder(options: Mapping[str, str]) -> str:
