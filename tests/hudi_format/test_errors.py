@@ -11,7 +11,7 @@ import lakescan
 from lakescan.errors import CorruptDataFile, MissingDataFile, TableNotFound, UnsupportedFeature, VersionNotFound
 
 from .builder import HudiBuilder
-from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_UPDATED
+from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED
 
 Copy = Callable[[str], Path]
 
@@ -104,6 +104,22 @@ def test_an_unsupported_table_version_is_refused_by_name(version: str, copy: Cop
     set_property(table, "hoodie.table.version", version)
     with pytest.raises(UnsupportedFeature, match=f"table version {version}"):
         read(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        (TRIPS_UPDATED, "hoodie.compaction.payload.class", "com.example.OwnPayload"),
+        (TRIPS_UPDATED, "hoodie.compaction.payload.class", "org.apache.hudi.common.model.PartialUpdateAvroPayload"),
+        (TRIPS_INDEXED, "hoodie.record.merge.mode", "CUSTOM"),
+    ],
+)
+def test_a_merger_of_the_tables_own_is_refused_by_name(name: str, setting: str, value: str, copy: Copy) -> None:
+    table = copy(name)
+    set_property(table, setting, value)
+    with pytest.raises(UnsupportedFeature, match="a merger of the table's own"):
+        read(table)
+    assert lakescan.open(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
 
 
 def test_dropped_partition_columns_are_refused_by_name(copy: Copy) -> None:

@@ -137,6 +137,12 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
             f"log files merged with a base file of another schema, {name} ({text})",
             "Compact the table, or read it at an instant at which it had been compacted.",
         )
+    if "its own merger" in folded or "merger of its own" in folded:
+        return UnsupportedFeature(
+            storage.location,
+            f"log files merged by a payload class or a merger of the table's own, {name}",
+            "Compact the table, or read its base files alone.",
+        )
     if any(part in folded for part in _REFUSALS):
         return UnsupportedFeature(storage.location, f"what hudi-rs refuses ({text})")
     if "not found" in folded or "notfound" in folded:
