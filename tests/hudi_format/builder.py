@@ -123,8 +123,7 @@ class HudiBuilder:
             known = {"fileId": f"group-{group}-0", "path": name, "prevCommit": before, "numWrites": rows.num_rows}
             stats.append({**known, "fileSizeInBytes": size, "totalWriteBytes": size})
             self.groups[group] = (instant, rows)
-        fields = [{"name": found.name, "type": ["null", _AVRO[found.type]]} for found in schema]
-        avro = json.dumps({"type": "record", "name": "made", "fields": fields})
+        avro = json.dumps(_record(schema, "made"))
         commit = {"partitionToWriteStats": {"": stats}, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
         if replaced:
             commit |= {"partitionToReplaceFileIds": replaced, "operationType": "INSERT_OVERWRITE"}
@@ -133,6 +132,21 @@ class HudiBuilder:
         action = "replacecommit" if replaced else "commit"
         (self.path / ".hoodie" / f"{instant}.{action}").write_text(json.dumps(commit))
         return instant
+
+
+def _record(fields: Iterable[pa.Field], name: str) -> dict[str, Any]:
+    given = [{"name": field.name, "type": ["null", _avro(field.type, f"{name}_{field.name}")]} for field in fields]
+    return {"type": "record", "name": name, "fields": given}
+
+
+def _avro(kind: pa.DataType, name: str) -> Any:
+    if pa.types.is_struct(kind):
+        return _record(kind, name)
+    if pa.types.is_list(kind):
+        return {"type": "array", "items": ["null", _avro(kind.value_type, name)]}
+    if pa.types.is_map(kind):
+        return {"type": "map", "values": ["null", _avro(kind.item_type, name)]}
+    return _AVRO[kind]
 
 
 def _with_meta(rows: pa.Table, instant: str, file: str) -> pa.Table:

@@ -1,8 +1,10 @@
 """Time travel, read-optimized and incremental reads, and the units that they rest on."""
 
+import json
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import hudi
 import pyarrow as pa
@@ -14,6 +16,7 @@ from lakescan.hudi.avro_schema import spark_schema
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.partition_paths import PartitionPaths
 
+from .builder import HudiBuilder
 from .tables import COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
 
 Unpack = Callable[[str], Path]
@@ -150,3 +153,47 @@ def test_a_renamed_field_is_looked_for_under_the_name_that_its_file_has() -> Non
     found = names.rename(schema)
     assert found.names == ["old", "s", "\0"]
     assert found.field("s").type.field(0).name == "a"
+
+
+def history(version: int, number: str, word: str, deep: str) -> dict[str, Any]:
+    """A version of a schema in Hudi's form, with these names for three fields that keep their ids."""
+    item = {"type": "record", "fields": [{"id": 5, "name": number, "optional": True, "type": "int"}]}
+    entry = {"type": "record", "fields": [{"id": 8, "name": word, "optional": True, "type": "string"}]}
+    nested = {"type": "record", "fields": [{"id": 11, "name": deep, "optional": True, "type": "int"}]}
+    inner = {"type": "array", "element_id": 10, "element": nested, "element_optional": True}
+    fields = [
+        {"id": 0, "name": "id", "optional": True, "type": "long"},
+        {"id": 1, "name": "items", "type": {"type": "array", "element_id": 4, "element": item}},
+        {"id": 2, "name": "words", "type": {"type": "map", "key_id": 6, "key": "string", "value_id": 7, "value": entry}},
+        {"id": 3, "name": "grid", "type": {"type": "array", "element_id": 9, "element": inner}},
+    ]
+    return {"version_id": version, "type": "record", "fields": fields}
+
+
+def in_arrays_and_maps(number: str, word: str, deep: str, rows: list[int]) -> pa.Table:
+    columns = {
+        "id": pa.array(rows, pa.int64()),
+        "items": pa.array([[{number: at}] for at in rows], pa.list_(pa.struct([(number, pa.int32())]))),
+        "words": pa.array(
+            [[("k", {word: str(at)})] for at in rows], pa.map_(pa.string(), pa.struct([(word, pa.string())]))
+        ),
+        "grid": pa.array([[[{deep: at}]] for at in rows], pa.list_(pa.list_(pa.struct([(deep, pa.int32())])))),
+    }
+    return pa.table(columns)
+
+
+def test_fields_in_arrays_and_maps_are_followed_when_they_are_renamed(tmp_path: Path) -> None:
+    builder = HudiBuilder(tmp_path / "table")
+    first = builder.upsert(1, in_arrays_and_maps("a", "b", "c", [1, 2]))
+    second = builder.upsert(2, in_arrays_and_maps("number", "word", "deep", [3]))
+    versions = [history(int(second), "number", "word", "deep"), history(int(first), "a", "b", "c")]
+    folder = builder.path / ".hoodie" / ".schema"
+    folder.mkdir()
+    (folder / f"{second}.schemacommit").write_text(json.dumps({"schemas": versions}))
+    table = lakescan.open(builder.path)
+    for version, wanted in (
+        (second, in_arrays_and_maps("number", "word", "deep", [1, 2, 3])),
+        (first, in_arrays_and_maps("a", "b", "c", [1, 2])),
+    ):
+        found = table.snapshot(version=version).scan().select(*wanted.column_names).build().to_arrow()
+        assert found.sort_by("id").to_pylist() == wanted.to_pylist()
