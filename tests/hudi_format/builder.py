@@ -25,6 +25,7 @@ _AVRO: dict[pa.DataType, Any] = {
     pa.int64(): "long",
     pa.int32(): "int",
     pa.float64(): "double",
+    pa.float32(): "float",
     pa.string(): "string",
     pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import hudi
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -197,3 +198,22 @@ def test_fields_in_arrays_and_maps_are_followed_when_they_are_renamed(tmp_path: 
     ):
         found = table.snapshot(version=version).scan().select(*wanted.column_names).build().to_arrow()
         assert found.sort_by("id").to_pylist() == wanted.to_pylist()
+
+
+@pytest.mark.parametrize("wider", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("narrow", [pa.int32(), pa.int64()])
+def test_whole_numbers_that_became_floating_ones_are_the_nearest(
+    narrow: pa.DataType, wider: pa.DataType, tmp_path: Path
+) -> None:
+    whole = [0, -1, 16777217, 2**31 - 1, -(2**31)] + [2**53 + 1, 2**63 - 1, -(2**62) - 3] * (narrow == pa.int64())
+    builder = HudiBuilder(tmp_path / "table")
+    builder.upsert(1, pa.table({"id": pa.array(range(len(whole)), pa.int64()), "x": pa.array(whole, narrow)}))
+    builder.upsert(2, pa.table({"id": pa.array([100], pa.int64()), "x": pa.array([0.5], wider)}))
+    snapshot = lakescan.open(builder.path).snapshot()
+    found = snapshot.scan().build().to_arrow().sort_by("id")["x"].to_pylist()
+    # C's cast is to the nearest, as Java's is.
+    nearest = np.array(whole).astype(wider.to_pandas_dtype()).tolist()
+    assert found == [*nearest, 0.5]
+    for value in nearest:
+        same = snapshot.scan().filter(lakescan.col("x") == value).build().to_arrow()
+        assert same.num_rows == nearest.count(value), value
