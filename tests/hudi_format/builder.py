@@ -5,7 +5,7 @@ under way, commits that were archived, rolled back or whose files were cleaned a
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,18 @@ class HudiBuilder:
         del self.groups[group]
         return instant
 
+    def plan_clustering(self) -> str:
+        """A clustering under way, as tables of version 8 and later write it."""
+        instant = self.next_instant()
+        (self.path / ".hoodie" / f"{instant}.clustering.requested").touch()
+        return instant
+
+    def cluster(self, groups: Sequence[int], other: int, instant: str) -> None:
+        """One file group in place of others, with their rows as they are."""
+        rows = pa.concat_tables([self.groups.pop(group)[1] for group in groups])
+        replaced = {"": [f"group-{group}-0" for group in groups]}
+        self._commit(instant, {other: rows}, rows.drop_columns(list(META)).schema, replaced, "CLUSTER")
+
     def begin(self) -> str:
         """A commit under way."""
         instant = self.next_instant()
@@ -114,6 +126,7 @@ class HudiBuilder:
         groups: Mapping[int, pa.Table],
         schema: pa.Schema,
         replaced: Mapping[str, list[str]] | None = None,
+        operation: str = "INSERT_OVERWRITE",
     ) -> str:
         stats = []
         for group, rows in groups.items():
@@ -127,7 +140,7 @@ class HudiBuilder:
         avro = json.dumps(_record(schema, "made"))
         commit = {"partitionToWriteStats": {"": stats}, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
         if replaced:
-            commit |= {"partitionToReplaceFileIds": replaced, "operationType": "INSERT_OVERWRITE"}
+            commit |= {"partitionToReplaceFileIds": replaced, "operationType": operation}
             (self.path / ".hoodie" / f"{instant}.replacecommit.requested").touch()
             (self.path / ".hoodie" / f"{instant}.replacecommit.inflight").touch()
         action = "replacecommit" if replaced else "commit"

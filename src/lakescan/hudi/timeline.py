@@ -30,6 +30,8 @@ _UNFINISHED = frozenset(["inflight", "requested"])
 # Those that write rows.
 _WRITES = frozenset(["commit", "deltacommit", "replacecommit", *_UNFINISHED])
 _INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
+# Moves rows to other file groups. When done it is a replacecommit; before table version 8 it is one from the beginning.
+CLUSTERING = frozenset(["clustering"])
 # These rewrite rows that are already there: their commits say nothing new of the schema.
 _KEEP_SCHEMA = frozenset(["compact", "cluster", "log_compact", "index"])
 
@@ -120,10 +122,13 @@ def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, 
     return entries
 
 
-def writing_instants(entries: Iterable[Entry]) -> list[str]:
-    """Every commit that writes rows, finished or under way, oldest first; a plan to compact or cluster writes none."""
+def writing_instants(entries: Iterable[Entry], more: frozenset[str] = frozenset()) -> list[str]:
+    """Every commit that writes rows, finished or under way, oldest first; a plan to compact or cluster writes none.
+
+    `more` are actions that count too.
+    """
     found = (_INSTANT.match(entry.name) for entry in entries)
-    return sorted({match[1] for match in found if match and match[2] in _WRITES})
+    return sorted({match[1] for match in found if match and match[2] in _WRITES | more})
 
 
 def unfinished_instants(entries: Iterable[Entry]) -> set[str]:
