@@ -177,6 +177,23 @@ def test_an_instant_whose_files_were_cleaned_is_an_error_even_where_their_commit
     assert lakescan.open(table.path).snapshot().scan().build().to_arrow().num_rows == 2
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_files_that_are_cleaned_before_a_snapshot_is_first_read_are_an_error(replaced: bool, tmp_path: Path) -> None:
+    table = HudiBuilder(tmp_path / "table")
+    rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})
+    archived = table.upsert(0, rows)
+    table.upsert(1, rows)
+    table.archive(archived)
+    snapshot = lakescan.open(table.path).snapshot()
+    if replaced:
+        table.replace(0, 2, rows)
+    else:
+        table.upsert(0, rows)
+    table.clean(0, archived)
+    with pytest.raises(MissingDataFile, match="group-0-0_"):
+        snapshot.scan().build().to_arrow()
+
+
 def test_a_folder_without_hoodie_properties_is_no_table(copy: Copy) -> None:
     table = copy(COW)
     shutil.rmtree(table / ".hoodie")

@@ -102,7 +102,8 @@ class FileSlices:
                 )
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
         check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
-        check_not_cleaned(self.storage, self.timeline, self.instant, [*found, *without_base])
+        # What was cleaned away since the timeline was loaded, commits tell that have ended since.
+        check_not_cleaned(self.storage, self.timeline.now(), self.instant, [*found, *without_base])
         if not self.base_files_only:
             found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))

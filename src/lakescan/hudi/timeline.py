@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakescan.errors import UnsupportedFeature
-from lakescan.hudi.engine import named_failures
+from lakescan.hudi.engine import named_failures, open_table
 from lakescan.hudi.names import META_FOLDER, NO_INSTANT
 from lakescan.storage import Entry, Storage
 
@@ -82,6 +82,12 @@ class Timeline:
         stats = (commit.get("partitionToWriteStats") or {}).values()
         return pa.array([stat.get("fileSizeInBytes") for written in stats for stat in written], pa.int64())
 
+    def now(self) -> "Timeline":
+        """The timeline as it is now: this one, unless a commit has ended since."""
+        options = self.table.hudi_options()
+        ended = finished_writes(list_timeline(self.storage, options)) - self._by_time.keys()
+        return Timeline(self.storage, open_table(self.storage)) if ended else self
+
     @cached_property
     def has_archived(self) -> bool:
         """Whether commits have left the active timeline, so that its first one is not the table's first."""
@@ -129,6 +135,12 @@ def writing_instants(entries: Iterable[Entry], more: frozenset[str] = frozenset(
     """
     found = (_INSTANT.match(entry.name) for entry in entries)
     return sorted({match[1] for match in found if match and match[2] in _WRITES | more})
+
+
+def finished_writes(entries: Iterable[Entry]) -> set[str]:
+    """The commits that changed data and are complete."""
+    found = (_INSTANT.match(entry.name) for entry in entries)
+    return {match[1] for match in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]}
 
 
 def unfinished_instants(entries: Iterable[Entry]) -> set[str]:
