@@ -177,6 +177,19 @@ def test_an_instant_whose_files_were_cleaned_is_an_error_even_where_their_commit
     assert lakescan.open(table.path).snapshot().scan().build().to_arrow().num_rows == 2
 
 
+def test_a_base_file_of_another_format_is_refused_by_name_even_where_its_commit_is_archived(tmp_path: Path) -> None:
+    table = HudiBuilder(tmp_path / "table", {"hoodie.table.multiple.base.file.formats.enable": "true"})
+    rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})
+    archived = table.upsert(0, rows)
+    table.upsert(1, rows)
+    assert read(table.path) == 2
+    table.archive(archived)
+    (file,) = table.path.glob("group-0-0_*.parquet")
+    file.rename(file.with_suffix(".orc"))
+    with pytest.raises(UnsupportedFeature, match=r"not Parquet \(group-0-0_.*\.orc\)"):
+        read(table.path)
+
+
 @pytest.mark.parametrize("replaced", [False, True])
 def test_files_that_are_cleaned_before_a_snapshot_is_first_read_are_an_error(replaced: bool, tmp_path: Path) -> None:
     table = HudiBuilder(tmp_path / "table")

@@ -21,11 +21,12 @@ from lakescan.hudi.cleaned import check_not_cleaned
 from lakescan.hudi.completeness import check_complete
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.log_only import log_only_slices
-from lakescan.hudi.names import META_FOLDER, instant_of_log_file
+from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
 
+_SEVERAL_FORMATS = "hoodie.table.multiple.base.file.formats.enable"
 _NO_VECTOR = pa.struct([("cardinality", pa.int64())])
 
 
@@ -95,11 +96,7 @@ class FileSlices:
             given = self.timeline.table.get_file_slices(options)
         # A group that has a base file only later is given without one, and with log files of any age.
         found = [slice_ for slice_ in given if slice_.base_file_name]
-        for slice_ in found:
-            if not slice_.base_file_name.endswith(".parquet"):
-                raise UnsupportedFeature(
-                    self.storage.location, f"base files that are not Parquet ({slice_.base_file_relative_path()})"
-                )
+        self._refuse_other_formats([slice_.base_file_relative_path() for slice_ in found])
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
         check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
         # What was cleaned away since the timeline was loaded, commits tell that have ended since.
@@ -107,6 +104,15 @@ class FileSlices:
         if not self.base_files_only:
             found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
+
+    def _refuse_other_formats(self, paths: list[str]) -> None:
+        if self.options.get(_SEVERAL_FORMATS, "").lower() == "true":
+            # hudi-rs passes over the files of all formats but one.
+            below = (entry.name for entry in self.storage.list_below())
+            paths = [path for path in below if not path.startswith(META_FOLDER) and instant_of_base_file(_name(path))]
+        for path in paths:
+            if not path.endswith(".parquet"):
+                raise UnsupportedFeature(self.storage.location, f"base files that are not Parquet ({path})")
 
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:
         if self.base_files_only:
@@ -135,7 +141,11 @@ class FileSlices:
 
 
 def _own_instant(path: str) -> str:
-    return instant_of_log_file(path.rsplit("/", 1)[-1])
+    return instant_of_log_file(_name(path))
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
 
 
 @lru_cache(maxsize=1024)
