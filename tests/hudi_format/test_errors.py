@@ -177,6 +177,14 @@ def test_an_instant_whose_files_were_cleaned_is_an_error_even_where_their_commit
     assert lakescan.open(table.path).snapshot().scan().build().to_arrow().num_rows == 2
 
 
+def test_a_table_that_was_never_written_to_is_refused_by_name_unless_it_says_its_schema(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedFeature, match="neither a commit nor a schema"):
+        read(HudiBuilder(tmp_path / "unknown").path)
+    schema = '{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}'
+    made = HudiBuilder(tmp_path / "made", {"hoodie.table.create.schema": schema})
+    assert read(made.path) == 0
+
+
 def test_a_base_file_of_another_format_is_refused_by_name_even_where_its_commit_is_archived(tmp_path: Path) -> None:
     table = HudiBuilder(tmp_path / "table", {"hoodie.table.multiple.base.file.formats.enable": "true"})
     rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})

@@ -131,6 +131,10 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
     if "only support table version" in folded:
         found = text.rsplit(" ", 1)[-1]
         return UnsupportedFeature(storage.location, f"the Hudi table version {found}", "Lakescan reads 6, 8 and 9.")
+    if "no completed commit" in folded:
+        return UnsupportedFeature(
+            storage.location, "a table that has neither a commit nor a schema yet", "Write its first rows, then read it."
+        )
     if _is_about_schema(text):
         return UnsupportedFeature(
             storage.location,
