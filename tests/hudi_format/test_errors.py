@@ -177,6 +177,32 @@ def test_an_instant_whose_files_were_cleaned_is_an_error_even_where_their_commit
     assert lakescan.open(table.path).snapshot().scan().build().to_arrow().num_rows == 2
 
 
+@pytest.mark.parametrize(("instant", "is_whole"), [("00000000000001", False), ("00000000000002", True)])
+def test_rows_that_are_in_the_files_a_table_was_bootstrapped_from_are_refused_by_name(
+    instant: str, is_whole: bool, tmp_path: Path
+) -> None:
+    """As Hudi names them: a bootstrap of keys alone is the first commit, one of whole records the second."""
+    table = HudiBuilder(tmp_path / "table", {"hoodie.bootstrap.base.path": "/data/source"})
+    rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})
+    table.upsert(0, rows, instant)
+    table.upsert(1, rows)
+    if is_whole:
+        assert read(table.path) == 2
+        return
+    with pytest.raises(UnsupportedFeature, match=r"bootstrapped from \(group-0-0_.*_00000000000001\.parquet\)"):
+        read(table.path)
+
+
+def test_a_partition_field_that_hudi_rs_does_not_find_is_refused_by_name(copy: Copy) -> None:
+    """So a custom key generator writes its fields, with the colon escaped."""
+    table = copy(MOR_PARTITIONED)
+    field = "byteField\\:simple"
+    set_property(table, "hoodie.table.partition.fields", field)
+    set_property(table, "hoodie.table.keygenerator.type", "CUSTOM")
+    with pytest.raises(UnsupportedFeature, match="a partition field that is no column"):
+        read(table)
+
+
 def test_a_table_that_was_never_written_to_is_refused_by_name_unless_it_says_its_schema(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeature, match="neither a commit nor a schema"):
         read(HudiBuilder(tmp_path / "unknown").path)

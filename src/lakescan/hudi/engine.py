@@ -141,6 +141,8 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
             f"log files merged with a base file of another schema, {name} ({text})",
             "Compact the table, or read it at an instant at which it had been compacted.",
         )
+    if "declared in `hoodie.table.partition.fields`" in folded:
+        return UnsupportedFeature(storage.location, f"a partition field that is no column ({text})")
     if "its own merger" in folded or "merger of its own" in folded:
         return UnsupportedFeature(
             storage.location,

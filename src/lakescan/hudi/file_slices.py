@@ -26,6 +26,9 @@ from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
 
+_BOOTSTRAPPED_FROM = "hoodie.bootstrap.base.path"
+# Files of this commit have Hudi's own columns alone; those of a bootstrap of whole records have the next one.
+_BOOTSTRAP_INSTANT = "00000000000001"
 _SEVERAL_FORMATS = "hoodie.table.multiple.base.file.formats.enable"
 _NO_VECTOR = pa.struct([("cardinality", pa.int64())])
 
@@ -91,12 +94,14 @@ class FileSlices:
     def _slices(self) -> list[Any]:
         if not self.timeline.instants:
             return []
+        self._refuse_files_of_other_kinds()
         options = hudi.HudiReadOptions().with_as_of_timestamp(self.instant)
         with named_failures(self.storage, META_FOLDER):
             given = self.timeline.table.get_file_slices(options)
         # A group that has a base file only later is given without one, and with log files of any age.
         found = [slice_ for slice_ in given if slice_.base_file_name]
-        self._refuse_other_formats([slice_.base_file_relative_path() for slice_ in found])
+        for slice_ in found:
+            self._refuse_unless_parquet(slice_.base_file_relative_path())
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
         check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
         # What was cleaned away since the timeline was loaded, commits tell that have ended since.
@@ -105,14 +110,24 @@ class FileSlices:
             found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
-    def _refuse_other_formats(self, paths: list[str]) -> None:
-        if self.options.get(_SEVERAL_FORMATS, "").lower() == "true":
-            # hudi-rs passes over the files of all formats but one.
-            below = (entry.name for entry in self.storage.list_below())
-            paths = [path for path in below if not path.startswith(META_FOLDER) and instant_of_base_file(_name(path))]
-        for path in paths:
-            if not path.endswith(".parquet"):
-                raise UnsupportedFeature(self.storage.location, f"base files that are not Parquet ({path})")
+    def _refuse_files_of_other_kinds(self) -> None:
+        """hudi-rs passes over base files of a second format, and reads what bootstrapping made as if it were whole."""
+        several = self.options.get(_SEVERAL_FORMATS, "").lower() == "true"
+        if not several and not self.options.get(_BOOTSTRAPPED_FROM):
+            return
+        for entry in self.storage.list_below():
+            instant = instant_of_base_file(_name(entry.name))
+            if instant and not entry.name.startswith(META_FOLDER):
+                self._refuse_unless_parquet(entry.name)
+                if instant == _BOOTSTRAP_INSTANT:
+                    raise UnsupportedFeature(
+                        self.storage.location,
+                        f"base files whose rows are in the files that it was bootstrapped from ({entry.name})",
+                    )
+
+    def _refuse_unless_parquet(self, path: str) -> None:
+        if not path.endswith(".parquet"):
+            raise UnsupportedFeature(self.storage.location, f"base files that are not Parquet ({path})")
 
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:
         if self.base_files_only:
