@@ -122,6 +122,42 @@ def test_a_merger_of_the_tables_own_is_refused_by_name(name: str, setting: str, 
     assert lakescan.open(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
 
 
+@pytest.mark.parametrize("field", ["fare.ts", "t\\u0073"])
+@pytest.mark.parametrize(
+    ("name", "setting", "by_field", "by_commit"),
+    [
+        (
+            TRIPS_UPDATED,
+            "hoodie.compaction.payload.class",
+            "DefaultHoodieRecordPayload",
+            "OverwriteWithLatestAvroPayload",
+        ),
+        (TRIPS_INDEXED, "hoodie.record.merge.mode", "EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"),
+    ],
+)
+def test_an_order_by_a_field_that_hudi_rs_does_not_find_is_refused_by_name(
+    name: str, setting: str, by_field: str, by_commit: str, field: str, copy: Copy
+) -> None:
+    """It would take the record that was written last, whatever the field says."""
+    table = copy(name)
+    package = "org.apache.hudi.common.model." if "class" in setting else ""
+    for spelling in ("hoodie.table.precombine.field", "hoodie.table.ordering.fields"):
+        set_property(table, spelling, field)
+    set_property(table, setting, package + by_field)
+    with pytest.raises(UnsupportedFeature, match="in the order of"):
+        read(table)
+    assert lakescan.open(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
+    set_property(table, setting, package + by_commit)
+    assert read(table) > 0
+
+
+def test_an_order_by_several_fields_is_refused_by_name(copy: Copy) -> None:
+    table = copy(TRIPS_INDEXED)
+    set_property(table, "hoodie.table.ordering.fields", "ts,fare")
+    with pytest.raises(UnsupportedFeature, match="ordering fields"):
+        read(table)
+
+
 def test_dropped_partition_columns_are_refused_by_name(copy: Copy) -> None:
     """Their schema has no such column, and hudi-rs no way to be told of one."""
     table = copy(COW_PARTITIONED)

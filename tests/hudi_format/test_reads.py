@@ -165,7 +165,11 @@ def history(version: int, number: str, word: str, deep: str) -> dict[str, Any]:
     fields = [
         {"id": 0, "name": "id", "optional": True, "type": "long"},
         {"id": 1, "name": "items", "type": {"type": "array", "element_id": 4, "element": item}},
-        {"id": 2, "name": "words", "type": {"type": "map", "key_id": 6, "key": "string", "value_id": 7, "value": entry}},
+        {
+            "id": 2,
+            "name": "words",
+            "type": {"type": "map", "key_id": 6, "key": "string", "value_id": 7, "value": entry},
+        },
         {"id": 3, "name": "grid", "type": {"type": "array", "element_id": 9, "element": inner}},
     ]
     return {"version_id": version, "type": "record", "fields": fields}

@@ -133,7 +133,9 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
         return UnsupportedFeature(storage.location, f"the Hudi table version {found}", "Lakescan reads 6, 8 and 9.")
     if "no completed commit" in folded:
         return UnsupportedFeature(
-            storage.location, "a table that has neither a commit nor a schema yet", "Write its first rows, then read it."
+            storage.location,
+            "a table that has neither a commit nor a schema yet",
+            "Write its first rows, then read it.",
         )
     if _is_about_schema(text):
         return UnsupportedFeature(
@@ -143,6 +145,8 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
         )
     if "declared in `hoodie.table.partition.fields`" in folded:
         return UnsupportedFeature(storage.location, f"a partition field that is no column ({text})")
+    if "failed to parse avro schema" in folded:
+        return UnsupportedFeature(storage.location, f"names in its schema that hudi-rs refuses ({text})")
     if "its own merger" in folded or "merger of its own" in folded:
         return UnsupportedFeature(
             storage.location,
