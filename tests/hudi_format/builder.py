@@ -48,6 +48,8 @@ class HudiBuilder:
     properties: Mapping[str, str] = field(default_factory=dict)
     _now: int = 20240101000000000
     groups: dict[int, tuple[str, pa.Table]] = field(default_factory=dict)
+    folders: Mapping[int, str] = field(default_factory=dict)
+    """Where groups are that are in the folder of a partition."""
 
     def __post_init__(self) -> None:
         (self.path / ".hoodie").mkdir(parents=True)
@@ -128,17 +130,19 @@ class HudiBuilder:
         replaced: Mapping[str, list[str]] | None = None,
         operation: str = "INSERT_OVERWRITE",
     ) -> str:
-        stats = []
+        stats: dict[str, list[dict[str, Any]]] = {}
         for group, rows in groups.items():
-            name = f"group-{group}-0_0-0-0_{instant}.parquet"
+            folder = self.folders.get(group, "")
+            name = f"{folder}/group-{group}-0_0-0-0_{instant}.parquet".lstrip("/")
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
             pq.write_table(rows, self.path / name)
             before = self.groups[group][0] if group in self.groups else "null"
             size = (self.path / name).stat().st_size
             known = {"fileId": f"group-{group}-0", "path": name, "prevCommit": before, "numWrites": rows.num_rows}
-            stats.append({**known, "fileSizeInBytes": size, "totalWriteBytes": size})
+            stats.setdefault(folder, []).append({**known, "fileSizeInBytes": size, "totalWriteBytes": size})
             self.groups[group] = (instant, rows)
         avro = json.dumps(_record(schema, "made"))
-        commit = {"partitionToWriteStats": {"": stats}, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
+        commit = {"partitionToWriteStats": stats, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
         if replaced:
             commit |= {"partitionToReplaceFileIds": replaced, "operationType": operation}
             (self.path / ".hoodie" / f"{instant}.replacecommit.requested").touch()

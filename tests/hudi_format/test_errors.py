@@ -247,6 +247,26 @@ def test_a_table_that_was_never_written_to_is_refused_by_name_unless_it_says_its
     assert read(made.path) == 0
 
 
+@pytest.mark.parametrize("is_archived", [False, True])
+@pytest.mark.parametrize("stray", [False, True])
+def test_a_folder_of_data_files_with_a_folder_in_it_is_refused_by_name(
+    stray: bool, is_archived: bool, tmp_path: Path
+) -> None:
+    """hudi-rs looks for data files in the innermost folders alone."""
+    plain = {"hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator"}
+    folders = {0: "a", 1: "b" if stray else "a/b"}
+    table = HudiBuilder(tmp_path / "table", {**plain, "hoodie.table.partition.fields": "part"}, folders=folders)
+    rows = pa.table({"id": pa.array([1], pa.int64()), "part": ["?"]})
+    first = table.upsert(0, rows)
+    if stray:
+        (table.path / "a" / "stage").mkdir()
+    table.upsert(1, rows)
+    if is_archived:
+        table.archive(first)
+    with pytest.raises(UnsupportedFeature, match=r"data files in a folder that has folders in it \(a\)"):
+        read(table.path)
+
+
 def test_a_base_file_of_another_format_is_refused_by_name_even_where_its_commit_is_archived(tmp_path: Path) -> None:
     table = HudiBuilder(tmp_path / "table", {"hoodie.table.multiple.base.file.formats.enable": "true"})
     rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakescan.errors import MissingDataFile, UnsupportedFeature
-from lakescan.hudi.names import instant_of_base_file, instant_of_log_file
+from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
 
@@ -51,6 +51,22 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
             # In table version 6 a log file is named after the base file that it follows, later after its own commit.
             if instant_of_log_file(_name(log)) >= base:
                 raise MissingDataFile(storage.full_path(log))
+
+
+def check_folders(storage: Storage, slices: Iterable[Any]) -> None:
+    """Raises an error where data files are in a folder that hudi-rs passed over: it looks into the innermost alone."""
+    entries, folders = storage.tree()
+    outer = {folder.rpartition("/")[0] for folder in folders}
+    passed_over = outer - {slice_.partition_path for slice_ in slices}
+    for entry in entries:
+        folder, _, name = entry.name.rpartition("/")
+        is_data = instant_of_base_file(name) or instant_of_log_file(name)
+        if is_data and folder in passed_over and folder.split("/")[0] != META_FOLDER:
+            raise UnsupportedFeature(
+                storage.location,
+                f"data files in a folder that has folders in it ({folder or entry.name})",
+                "Move the inner folder away if it is none of Hudi's, or build the table's metadata table.",
+            )
 
 
 def written_groups(timeline: Timeline, instant: str) -> set[Group]:

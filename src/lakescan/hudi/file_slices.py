@@ -16,12 +16,12 @@ import hudi
 import pyarrow as pa
 
 from lakescan.columns import empty_structs
-from lakescan.errors import UnsupportedFeature
+from lakescan.errors import MissingDataFile, UnsupportedFeature
 from lakescan.hudi.cleaned import check_not_cleaned
-from lakescan.hudi.completeness import check_complete
+from lakescan.hudi.completeness import check_complete, check_folders
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.log_only import log_only_slices
-from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
+from lakescan.hudi.names import META_FOLDER, has_file_listing, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
@@ -103,12 +103,25 @@ class FileSlices:
         for slice_ in found:
             self._refuse_unless_parquet(slice_.base_file_relative_path())
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
-        check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
+        self._check_complete([*found, *without_base])
         # What was cleaned away since the timeline was loaded, commits tell that have ended since.
         check_not_cleaned(self.storage, self.timeline.now(), self.instant, [*found, *without_base])
         if not self.base_files_only:
             found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
+
+    def _check_complete(self, slices: list[Any]) -> None:
+        by_listing = int(self.options["hoodie.table.version"]) < 8 or not has_file_listing(self.options)
+        may_pass_over = by_listing and bool(self.options.get("hoodie.table.partition.fields"))
+        try:
+            check_complete(self.storage, self.timeline, self.instant, slices)
+        except MissingDataFile:
+            if may_pass_over:
+                check_folders(self.storage, slices)
+            raise
+        if may_pass_over and self.timeline.has_archived:
+            # No commit is left that says what was written.
+            check_folders(self.storage, slices)
 
     def _refuse_files_of_other_kinds(self) -> None:
         """hudi-rs passes over base files of a second format, and reads what bootstrapping made as if it were whole."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.completeness import Group, replaced_groups, written_groups
-from lakescan.hudi.names import META_FOLDER, file_group_of, instant_of_log_file, log_file_order
+from lakescan.hudi.names import META_FOLDER, file_group_of, has_file_listing, instant_of_log_file, log_file_order
 from lakescan.hudi.timeline import Timeline, list_timeline, unfinished_instants
 from lakescan.storage import Storage
 
@@ -65,8 +65,7 @@ def log_only_slices(
         is_complete = written in completed or ("" < written < timeline.instants[0] and written not in pending)
         if is_complete and group not in known and not name.endswith(_CHANGES):
             found.setdefault(group, []).append((path, size))
-    listed = "files" in options.get("hoodie.table.metadata.partitions", "").split(",")
-    if found and archived and not (listed and instant == timeline.newest()):
+    if found and archived and not (has_file_listing(options) and instant == timeline.newest()):
         raise UnsupportedFeature(
             storage.location,
             f"a file group without a base file, which may have had one before commits were archived "
