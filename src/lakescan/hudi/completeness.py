@@ -1,8 +1,8 @@
 """Whether the file slices that storage shows are all that the commits wrote.
 
-Written by hand because hudi-rs finds slices by listing folders: a base file that has gone missing is then an older one,
-or none, and its rows are wrong or missing in silence. Each commit of the active timeline says which files it wrote, so
-the newest of each file group must be there unless the group was replaced.
+Written by hand because hudi-rs finds slices by listing folders, unless a metadata table lists the files: a base file
+that has gone missing is then an older one, or none, and its rows are wrong or missing in silence. Each commit of the
+active timeline says which files it wrote, so the newest of each file group must be there unless the group was replaced.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
