@@ -316,7 +316,7 @@ class DeltaBuilder:
             found_id = known and known["metadata"].get("delta.columnMapping.id")
             metadata = {b"PARQUET:field_id": str(found_id).encode()} if found_id else None
             fields.append(field.with_name(self._physical_name(field.name)).with_metadata(metadata))
-        return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+        return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def encode85(data: bytes) -> str:

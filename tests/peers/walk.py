@@ -232,6 +232,10 @@ class Walk:
             theirs, ours = self._delta(path, version), lakescan.read(self.spark, path, version=version)
             snapshot = lakescan.open(path, self.zone).snapshot(version)
             same_rows(ours.toArrow(), self._known[path, version], self._where(path, version) + " through Spark")
+            some = self.rng.sample(ours.columns, self.rng.randint(1, len(ours.columns)))
+            read = ours.select([quoted(name) for name in some]).toArrow()
+            chosen = self._known[path, version].select(some)
+            same_rows(read, chosen, self._where(path, version) + f" columns {some} through Spark")
             for _ in range(_FILTERS):
                 where = condition(self.rng, theirs.schema)
                 names = self.rng.sample(theirs.columns, self.rng.randint(1, len(theirs.columns)))

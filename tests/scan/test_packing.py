@@ -89,3 +89,16 @@ def test_no_files_are_no_tasks(parallelism: int) -> None:
 def test_equal_files_are_shared_out_equally() -> None:
     tasks = pack(files_of([43 << 20] * 8), parallelism=2)
     assert [task.pieces.num_rows for task in tasks] == [2, 2, 2, 2]
+
+
+@given(kinds=st.lists(st.booleans(), min_size=1, max_size=40), parallelism=st.integers(1, 6))
+@settings(max_examples=100, deadline=None)
+def test_at_most_one_task_has_files_with_deleted_rows_and_files_without(kinds: list[bool], parallelism: int) -> None:
+    vectors = pa.array([{"cardinality": 1} if deleted else None for deleted in kinds])
+    files = files_of([8 * MB] * len(kinds)).set_column(3, "deletion_vector", vectors)
+    tasks = pack(files, parallelism, 32 * MB)
+    found = [task.pieces["deletion_vector"].null_count for task in tasks]
+    assert sum(0 < nulls < task.pieces.num_rows for nulls, task in zip(found, tasks, strict=True)) <= 1
+    # Files of a kind stay in their order.
+    read = [path for task in tasks for path in task.pieces["path"].to_pylist()]
+    assert list(dict.fromkeys(read)) == [f"f{at}" for kind in (False, True) for at, k in enumerate(kinds) if k == kind]

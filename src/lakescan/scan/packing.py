@@ -16,6 +16,7 @@ TARGET_BYTES = 128 << 20
 WHOLE = 1 << 62
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
+_MORE_TO_DO_THAN_DECODING = ("deletion_vector", "log_files")
 _EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector", "log_files")
 
 
@@ -28,6 +29,7 @@ def pack(
     """
     if not files.num_rows:
         return []
+    files = _by_work(files)
     sizes = files["size"].to_numpy()
     total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
     # As many tasks as fill whole rounds of the workers: three tasks for two workers take as long as four smaller ones.
@@ -58,3 +60,11 @@ def pack(
     return [
         ReadTask(pieces.slice(begin, end - begin)) for begin, end in zip(edges, [*edges[1:], len(task)], strict=True)
     ]
+
+
+def _by_work(files: pa.Table) -> pa.Table:
+    """Files that are wanted as they are before those with deleted rows or log files, so that few tasks have both kinds:
+    a task of the first kind alone can do without a worker."""
+    known = [name for name in _MORE_TO_DO_THAN_DECODING if name in files.column_names]
+    more = np.logical_or.reduce([files[name].is_valid().to_numpy() for name in known])
+    return files.take(np.argsort(more, kind="stable")) if np.any(more) and not np.all(more) else files

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -29,6 +28,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakescan.columns import member
 from lakescan.predicate import TRUE
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.schema import FIELD_ID
@@ -87,7 +87,7 @@ def plain_pieces(plan: ReadPlan, columns: PlainColumns | None, tasks: Sequence[R
 def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordBatch:
     types = {field.name: field.type for field in plan.schema}
     values = {
-        f"partition {at}": pc.struct_field(pieces["partition"], name).cast(types[name])
+        f"partition {at}": member(pieces["partition"], name).cast(types[name])
         for at, name in enumerate(columns.partitions.names)
     }
     found = {"path": plan.files.plain_paths(pieces), "start": pieces["start"], "length": pieces["length"], **values}

@@ -28,8 +28,11 @@ import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.apache.parquet.schema.Type;
 import org.apache.spark.deploy.SparkHadoopUtil;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -37,7 +40,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter;
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
 import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
@@ -51,6 +54,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  */
 public final class PlainFiles implements PartitionReader {
   private static final int ROWS_IN_A_BATCH = 4096;
+  private static final Object MICROSECONDS =
+      LogicalTypeAnnotation.timestampType(true, LogicalTypeAnnotation.TimeUnit.MICROS);
   private static final Set CODECS =
       new HashSet(
           Arrays.asList(
@@ -166,7 +171,8 @@ public final class PlainFiles implements PartitionReader {
     java.util.Map notes = footer.getFileMetaData().getKeyValueMetaData();
     String version = (String) notes.get("org.apache.spark.version");
     return notes.containsKey("org.apache.spark.legacyDateTime")
-        || (version != null && version.compareTo("3.0.0") < 0);
+        || notes.containsKey("org.apache.spark.legacyINT96")
+        || (version != null && version.compareTo("3.1.0") < 0);
   }
 
   private static boolean holds(ParquetMetadata footer, MessageType wanted) {
@@ -198,6 +204,7 @@ public final class PlainFiles implements PartitionReader {
     return true;
   }
 
+  /** Spark writes moments in INT96 too, and decimals of every precision in bytes, as few as hold them. */
   private static boolean isSame(Type stored, Type wanted) {
     if (!stored.isPrimitive() || stored.isRepetition(Type.Repetition.REPEATED)) {
       return false;
@@ -209,12 +216,21 @@ public final class PlainFiles implements PartitionReader {
     PrimitiveType written = wanted.asPrimitiveType();
     Object kind = found.getLogicalTypeAnnotation();
     Object writtenKind = written.getLogicalTypeAnnotation();
-    return found.getPrimitiveTypeName() == written.getPrimitiveTypeName()
-        && found.getTypeLength() == written.getTypeLength()
-        && (kind == null ? writtenKind == null : kind.equals(writtenKind));
+    if (found.getPrimitiveTypeName() == PrimitiveTypeName.INT96) {
+      return kind == null && MICROSECONDS.equals(writtenKind);
+    }
+    if (!(kind == null ? writtenKind == null : kind.equals(writtenKind))) {
+      return false;
+    }
+    if (kind instanceof DecimalLogicalTypeAnnotation
+        && found.getPrimitiveTypeName() == PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY) {
+      int precision = ((DecimalLogicalTypeAnnotation) kind).getPrecision();
+      return found.getTypeLength() == Decimal.minBytesForPrecision()[precision];
+    }
+    return found.getPrimitiveTypeName() == written.getPrimitiveTypeName();
   }
 
-  /** The columns as Spark writes them now, whatever the session says: not as it once did, nor in INT96. */
+  /** The columns as Spark writes them, whatever the session says. */
   private static MessageType asWritten(StructType stored) {
     SQLConf conf = new SQLConf();
     conf.setConfString("spark.sql.parquet.writeLegacyFormat", "false");
