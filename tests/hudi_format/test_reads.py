@@ -148,6 +148,20 @@ def test_a_union_of_types_that_are_no_one_type_is_refused_by_name() -> None:
         spark_schema(avro, False, "file")
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": "int", "logicalType": "time-millis"},
+        {"type": "fixed", "name": "v", "size": 8, "logicalType": "vector", "dimension": 2, "elementType": "FLOAT"},
+        {"type": "record", "name": "v", "logicalType": "variant", "fields": [{"name": "value", "type": "bytes"}]},
+    ],
+)
+def test_a_type_that_would_be_shown_as_another_one_is_refused_by_name(kind: dict[str, Any]) -> None:
+    avro = json.dumps({"type": "record", "name": "r", "fields": [{"name": "a", "type": ["null", kind]}]})
+    with pytest.raises(UnsupportedType, match=kind["logicalType"]):
+        spark_schema(avro, False, "file")
+
+
 def test_a_renamed_field_is_looked_for_under_the_name_that_its_file_has() -> None:
     names = FileNames(0, {"new": "old", "s.b": "a", "added": "\0"})
     schema = pa.schema([("new", pa.int32()), ("s", pa.struct([("b", pa.int32())])), ("added", pa.string())])
