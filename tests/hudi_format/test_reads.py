@@ -14,8 +14,10 @@ import pytest
 import lakescan
 from lakescan.errors import InvalidVersion, UnsupportedFeature, UnsupportedType
 from lakescan.hudi.avro_schema import spark_schema
+from lakescan.hudi.engine import open_table
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.partition_paths import PartitionPaths
+from lakescan.storage import Storage
 
 from .builder import HudiBuilder
 from .tables import COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
@@ -123,6 +125,35 @@ def test_a_folder_that_may_stand_for_another_value_tells_nothing(kind: pa.DataTy
 def test_an_encoded_folder_is_decoded_and_a_foreign_one_tells_nothing() -> None:
     assert paths(pa.string(), hive_style=True, encoded=True).values("p=a%2Fb") == {"p": "a/b"}
     assert paths(pa.string(), hive_style=True).values("q=a") is None
+
+
+# What is current
+
+
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_a_commit_that_ends_while_a_table_is_opened_is_seen_with_its_files(
+    opened_before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """hudi-rs looks once for file slices and once more for instants."""
+    builder = HudiBuilder(tmp_path / "table")
+    builder.upsert(1, pa.table({"id": pa.array([1], pa.int64())}))
+    table = lakescan.open(builder.path)
+    if opened_before:
+        table.snapshot()
+        builder.upsert(1, pa.table({"id": pa.array([2], pa.int64())}))
+    opened = []
+
+    def open_and_commit(storage: Storage) -> Any:
+        opened.append(open_table(storage))
+        if len(opened) == 1:
+            builder.upsert(1, pa.table({"id": pa.array([3], pa.int64())}))
+        return opened[-1]
+
+    monkeypatch.setattr("lakescan.hudi.timeline.open_table", open_and_commit)
+    for _ in range(2):
+        ids = table.snapshot().scan().select("id").build().to_arrow()["id"].to_pylist()
+        assert ids == ([1, 2, 3] if opened_before else [1, 3])
+    assert len(opened) == 2
 
 
 # Schemas

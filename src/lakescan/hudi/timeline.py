@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakescan.errors import UnsupportedFeature
+from lakescan.errors import TableNotFound, UnsupportedFeature
 from lakescan.hudi.engine import named_failures, open_table
-from lakescan.hudi.names import META_FOLDER, NO_INSTANT
+from lakescan.hudi.names import META_FOLDER, NO_INSTANT, PROPERTIES
 from lakescan.storage import Entry, Storage
 
 _ACTIONS = frozenset(
@@ -84,9 +84,8 @@ class Timeline:
 
     def now(self) -> "Timeline":
         """The timeline as it is now: this one, unless a commit has ended since."""
-        options = self.table.hudi_options()
-        ended = finished_writes(list_timeline(self.storage, options)) - self._by_time.keys()
-        return Timeline(self.storage, open_table(self.storage)) if ended else self
+        entries = list_timeline(self.storage, self.table.hudi_options())
+        return self if finished_writes(entries) <= self._by_time.keys() else load_timeline(self.storage, entries)[1]
 
     @cached_property
     def has_archived(self) -> bool:
@@ -112,6 +111,21 @@ class Timeline:
                 *self._timeline.get_completed_replacecommits(),
             ]
         return {instant.timestamp: instant for instant in found}
+
+
+def load_timeline(storage: Storage, entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], Timeline]:
+    """The timeline of a listing, or of a newer one where commits ended meanwhile; and that listing.
+
+    hudi-rs looks when a table is opened, for its file slices, and again when it is asked for instants. These belong
+    together only if nothing ended in between.
+    """
+    while True:
+        timeline = Timeline(storage, open_table(storage))
+        _ = timeline.instants
+        now = list_timeline(storage, timeline.table.hudi_options())
+        if finished_writes(now) == finished_writes(entries):
+            return entries, timeline
+        entries = now
 
 
 def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, ...]:
@@ -148,6 +162,16 @@ def unfinished_instants(entries: Iterable[Entry]) -> set[str]:
     found = [match for match in (_INSTANT.match(entry.name) for entry in entries) if match]
     begun = {match[1] for match in found if match[3] or match[2] in _UNFINISHED}
     return begun - {match[1] for match in found if not match[3] and match[2] not in _UNFINISHED}
+
+
+def timeline_settings(storage: Storage) -> dict[str, str]:
+    """The settings that say where the timeline is, of a table that is not open yet."""
+    try:
+        lines = storage.read(PROPERTIES).decode("latin-1").splitlines()
+    except FileNotFoundError as error:
+        raise TableNotFound(storage.location) from error
+    pairs = (line.split("=", 1) for line in lines if line.startswith("hoodie.timeline.") and "=" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def timeline_folder(options: Mapping[str, str]) -> str:
