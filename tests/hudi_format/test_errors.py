@@ -158,6 +158,15 @@ def test_an_order_by_several_fields_is_refused_by_name(copy: Copy) -> None:
         read(table)
 
 
+def test_keys_that_hudi_rs_cannot_make_of_columns_are_refused_by_name(copy: Copy) -> None:
+    """Without meta fields a key is made of its columns, of text and whole numbers alone."""
+    table = copy("logs_v8")
+    set_property(table, "hoodie.populate.meta.fields", "false")
+    set_property(table, "hoodie.table.recordkey.fields", "day")
+    with pytest.raises(UnsupportedFeature, match="record keys only from string and integral"):
+        read(table)
+
+
 def test_dropped_partition_columns_are_refused_by_name(copy: Copy) -> None:
     """Their schema has no such column, and hudi-rs no way to be told of one."""
     table = copy(COW_PARTITIONED)

@@ -27,7 +27,7 @@ from lakescan.storage import Storage
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
-_REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge")
+_REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge", "refusing to")
 # As Hudi on Spark merges. It matters where a base file has a key twice: a log record is then about one of the two rows.
 _BY_POSITION = {"hoodie.merge.use.record.positions": "true"}
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
