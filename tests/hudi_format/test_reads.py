@@ -122,6 +122,20 @@ def test_a_folder_that_may_stand_for_another_value_tells_nothing(kind: pa.DataTy
     assert paths(kind).values(folder) is None
 
 
+@pytest.mark.parametrize(
+    ("generator", "told"),
+    [
+        ("", True),
+        ("org.apache.hudi.keygen.SimpleKeyGenerator", True),
+        ("org.apache.hudi.keygen.CustomKeyGenerator", False),
+        ("com.example.SimpleKeyGenerator", False),
+    ],
+)
+def test_folders_tell_values_where_hudis_own_generators_wrote_them(generator: str, told: bool) -> None:
+    options = {"hoodie.table.partition.fields": "p", "hoodie.table.keygenerator.class": generator}
+    assert bool(PartitionPaths.of(options, pa.schema([("p", pa.string())])).fields) == told
+
+
 def test_an_encoded_folder_is_decoded_and_a_foreign_one_tells_nothing() -> None:
     assert paths(pa.string(), hive_style=True, encoded=True).values("p=a%2Fb") == {"p": "a/b"}
     assert paths(pa.string(), hive_style=True).values("q=a") is None
