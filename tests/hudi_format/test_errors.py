@@ -1,5 +1,6 @@
 """Damaged, incomplete and unsupported tables: each a named error that says which file, never a partial answer."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -246,6 +247,28 @@ def test_a_partition_field_that_hudi_rs_does_not_find_is_refused_by_name(copy: C
     set_property(table, "hoodie.table.keygenerator.type", "CUSTOM")
     with pytest.raises(UnsupportedFeature, match="a partition field that is no column"):
         read(table)
+
+
+@pytest.mark.parametrize("action", ["clustering", "replacecommit"])
+def test_log_files_for_the_groups_of_a_clustering_under_way_are_no_group_without_a_base_file(
+    action: str, tmp_path: Path
+) -> None:
+    """So a consistent hashing index writes while it splits a bucket: to the old group and to those that are to come."""
+    table = HudiBuilder(tmp_path / "table")
+    rows = pa.table({"id": pa.array([1], pa.int64()), "value": ["a"]})
+    table.upsert(0, rows)
+    planned = table.plan_clustering()
+    requested = table.path / ".hoodie" / f"{planned}.{action}.requested"
+    (table.path / ".hoodie" / f"{planned}.clustering.requested").rename(requested)
+    commit = table.path / ".hoodie" / f"{table.upsert(1, rows)}.commit"
+    written = json.loads(commit.read_text())
+    log = {"fileId": "group-9-0", "path": f".group-9-0_{planned}.log.1_0-0-0", "prevCommit": planned, "numWrites": 1}
+    written["partitionToWriteStats"][""].append(log)
+    commit.write_text(json.dumps(written))
+    assert read(table.path) == 2
+    requested.unlink()
+    with pytest.raises(UnsupportedFeature, match=r"without a base file \(\.group-9-0_"):
+        read(table.path)
 
 
 def test_a_table_that_was_never_written_to_is_refused_by_name_unless_it_says_its_schema(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lakescan.errors import MissingDataFile, UnsupportedFeature
 from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
-from lakescan.hudi.timeline import Timeline
+from lakescan.hudi.timeline import CLUSTERING, Timeline, list_timeline, unfinished_instants
 from lakescan.storage import Storage
 
 Group = tuple[str, str]
@@ -26,6 +26,10 @@ class _Written:
     logs: set[str] = field(default_factory=set)
 
     @property
+    def log_instants(self) -> set[str]:
+        return {instant_of_log_file(_name(log)) for log in self.logs}
+
+    @property
     def base_instant(self) -> str:
         return instant_of_base_file(_name(self.base))
 
@@ -38,6 +42,8 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
         if slice_ is None:
             if written.base:
                 raise MissingDataFile(storage.full_path(written.base))
+            if written.log_instants <= _clusterings(timeline):
+                continue
             raise UnsupportedFeature(
                 storage.location,
                 f"a file group without a base file ({sorted(written.logs)[0]})",
@@ -95,6 +101,12 @@ def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:
 def _replaced(commit: Mapping[str, Any]) -> Iterator[Group]:
     for folder, groups in (commit.get("partitionToReplaceFileIds") or {}).items():
         yield from ((folder, group) for group in groups)
+
+
+def _clusterings(timeline: Timeline) -> set[str]:
+    """The clusterings under way. Commits may already write to the file groups that one will make, under its instant."""
+    entries = list_timeline(timeline.storage, timeline.table.hudi_options())
+    return unfinished_instants(entries, CLUSTERING | {"replacecommit"})
 
 
 def _add(group: _Written, path: str) -> None:

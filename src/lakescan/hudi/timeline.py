@@ -7,7 +7,7 @@ and commits are remembered, because every later question is about one of them.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -157,10 +157,10 @@ def finished_writes(entries: Iterable[Entry]) -> set[str]:
     return {match[1] for match in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]}
 
 
-def unfinished_instants(entries: Iterable[Entry]) -> set[str]:
-    """Every instant that is planned or under way, whatever it does."""
+def unfinished_instants(entries: Iterable[Entry], actions: Container[str] = _ACTIONS | _UNFINISHED) -> set[str]:
+    """Every instant that is planned or under way and does one of these things; all of them where none are given."""
     found = [match for match in (_INSTANT.match(entry.name) for entry in entries) if match]
-    begun = {match[1] for match in found if match[3] or match[2] in _UNFINISHED}
+    begun = {match[1] for match in found if (match[3] or match[2] in _UNFINISHED) and match[2] in actions}
     return begun - {match[1] for match in found if not match[3] and match[2] not in _UNFINISHED}
 
 
