@@ -3,14 +3,17 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import lakescan
 from lakescan.errors import MissingDataFile, UnsupportedFeature
-from lakescan.hudi.completeness import check_complete
+from lakescan.hudi.completeness import check_complete, written_groups
 from lakescan.hudi.log_only import log_only_slices
 from lakescan.hudi.snapshot import HudiSnapshot
+from lakescan.hudi.timeline import Timeline
 
 from .conftest import OURS
 from .test_errors import log_files
@@ -133,3 +136,18 @@ def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) 
     assert len(log_only_slices(storage, timeline, instant, [], snapshot.properties)) == 2
     with pytest.raises(UnsupportedFeature, match="a file group without a base file"):
         check_complete(storage, timeline, instant, [])
+
+
+@pytest.mark.parametrize(("ended", "is_alive"), [("3", False), ("6", True)])
+def test_what_is_written_to_a_group_while_it_is_being_replaced_does_not_bring_it_back(
+    ended: str, is_alive: bool
+) -> None:
+    """So a consistent hashing index writes while it splits a bucket; after the end of that it never would."""
+    old, new = ({"fileId": name, "path": f".{name}_2.log.1_0-0-0"} for name in ("old", "new"))
+    commits = {
+        "1": {"partitionToReplaceFileIds": {"": ["old"]}, "partitionToWriteStats": {"": [new]}},
+        "2": {"partitionToWriteStats": {"": [old, new]}},
+    }
+    told = SimpleNamespace(completions={"1": "5", "2": ended}, until=lambda _: list(commits), commit=commits.get)
+    assert (("", "old") in written_groups(cast(Timeline, told), "2")) == is_alive
+    assert ("", "new") in written_groups(cast(Timeline, told), "2")

@@ -87,14 +87,19 @@ def replaced_groups(timeline: Timeline, instant: str) -> set[Group]:
 
 def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:
     groups: dict[Group, _Written] = {}
+    ended = timeline.completions
+    replaced: dict[Group, str] = {}
     for commit_time in timeline.until(instant):
         commit = timeline.commit(commit_time) or {}
         for group in _replaced(commit):
             groups.pop(group, None)
+            replaced[group] = ended.get(commit_time, "")
         for folder, stats in (commit.get("partitionToWriteStats") or {}).items():
             for stat in stats:
-                if stat.get("path"):
-                    _add(groups.setdefault((folder, stat["fileId"]), _Written()), stat["path"])
+                group = (folder, stat["fileId"])
+                # What was written to a group while it was being replaced was also written to those in its place.
+                if stat.get("path") and not ended.get(commit_time, "") < replaced.get(group, ""):
+                    _add(groups.setdefault(group, _Written()), stat["path"])
     return groups
 
 

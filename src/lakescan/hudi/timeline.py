@@ -30,6 +30,7 @@ _UNFINISHED = frozenset(["inflight", "requested"])
 # Those that write rows.
 _WRITES = frozenset(["commit", "deltacommit", "replacecommit", *_UNFINISHED])
 _INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
+_ENDED = re.compile(r"^(\d+)_(\d+)\.\w+$")
 # Moves rows to other file groups. When done it is a replacecommit; before table version 8 it is one from the beginning.
 CLUSTERING = frozenset(["clustering"])
 # These rewrite rows that are already there: their commits say nothing new of the schema.
@@ -86,6 +87,13 @@ class Timeline:
         """The timeline as it is now: this one, unless a commit has ended since."""
         entries = list_timeline(self.storage, self.table.hudi_options())
         return self if finished_writes(entries) <= self._by_time.keys() else load_timeline(self.storage, entries)[1]
+
+    @cached_property
+    def completions(self) -> dict[str, str]:
+        """When each completed instant ended, as far as names of files tell: from table version 8 on."""
+        entries = list_timeline(self.storage, self.table.hudi_options())
+        found = (_ENDED.match(entry.name) for entry in entries)
+        return {match[1]: match[2] for match in found if match}
 
     @cached_property
     def has_archived(self) -> bool:
