@@ -66,13 +66,18 @@ class Storage:
 
     def list_below(self) -> list[Entry]:
         """Every file in the folder and in the folders below it, named by its path from here, in order of name."""
+        return self.tree()[0]
+
+    def tree(self) -> tuple[list[Entry], list[str]]:
+        """The same, and the path of every folder."""
         filesystem, root = self._resolve("")
         with self.named_failures(""):
             found = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
         files = [info for info in found if info.type == pafs.FileType.File]
         start = len(root.rstrip("/")) + 1
         entries = (Entry(info.path[start:], info.size, (info.mtime_ns or 0) // 1_000_000) for info in files)
-        return sorted(entries, key=lambda entry: entry.name)
+        folders = [info.path[start:] for info in found if info.type == pafs.FileType.Directory]
+        return sorted(entries, key=lambda entry: entry.name), folders
 
     def has_folder(self, folder: str) -> bool:
         filesystem, path = self._resolve(folder)

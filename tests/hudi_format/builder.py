@@ -5,7 +5,7 @@ under way, commits that were archived, rolled back or whose files were cleaned a
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ _AVRO: dict[pa.DataType, Any] = {
     pa.int64(): "long",
     pa.int32(): "int",
     pa.float64(): "double",
+    pa.float32(): "float",
     pa.string(): "string",
     pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
 }
@@ -47,6 +48,8 @@ class HudiBuilder:
     properties: Mapping[str, str] = field(default_factory=dict)
     _now: int = 20240101000000000
     groups: dict[int, tuple[str, pa.Table]] = field(default_factory=dict)
+    folders: Mapping[int, str] = field(default_factory=dict)
+    """Where groups are that are in the folder of a partition."""
 
     def __post_init__(self) -> None:
         (self.path / ".hoodie").mkdir(parents=True)
@@ -83,6 +86,18 @@ class HudiBuilder:
         del self.groups[group]
         return instant
 
+    def plan_clustering(self) -> str:
+        """A clustering under way, as tables of version 8 and later write it."""
+        instant = self.next_instant()
+        (self.path / ".hoodie" / f"{instant}.clustering.requested").touch()
+        return instant
+
+    def cluster(self, groups: Sequence[int], other: int, instant: str) -> None:
+        """One file group in place of others, with their rows as they are."""
+        rows = pa.concat_tables([self.groups.pop(group)[1] for group in groups])
+        replaced = {"": [f"group-{group}-0" for group in groups]}
+        self._commit(instant, {other: rows}, rows.drop_columns(list(META)).schema, replaced, "CLUSTER")
+
     def begin(self) -> str:
         """A commit under way."""
         instant = self.next_instant()
@@ -113,26 +128,43 @@ class HudiBuilder:
         groups: Mapping[int, pa.Table],
         schema: pa.Schema,
         replaced: Mapping[str, list[str]] | None = None,
+        operation: str = "INSERT_OVERWRITE",
     ) -> str:
-        stats = []
+        stats: dict[str, list[dict[str, Any]]] = {}
         for group, rows in groups.items():
-            name = f"group-{group}-0_0-0-0_{instant}.parquet"
+            folder = self.folders.get(group, "")
+            name = f"{folder}/group-{group}-0_0-0-0_{instant}.parquet".lstrip("/")
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
             pq.write_table(rows, self.path / name)
             before = self.groups[group][0] if group in self.groups else "null"
             size = (self.path / name).stat().st_size
             known = {"fileId": f"group-{group}-0", "path": name, "prevCommit": before, "numWrites": rows.num_rows}
-            stats.append({**known, "fileSizeInBytes": size, "totalWriteBytes": size})
+            stats.setdefault(folder, []).append({**known, "fileSizeInBytes": size, "totalWriteBytes": size})
             self.groups[group] = (instant, rows)
-        fields = [{"name": found.name, "type": ["null", _AVRO[found.type]]} for found in schema]
-        avro = json.dumps({"type": "record", "name": "made", "fields": fields})
-        commit = {"partitionToWriteStats": {"": stats}, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
+        avro = json.dumps(_record(schema, "made"))
+        commit = {"partitionToWriteStats": stats, "extraMetadata": {"schema": avro}, "operationType": "UPSERT"}
         if replaced:
-            commit |= {"partitionToReplaceFileIds": replaced, "operationType": "INSERT_OVERWRITE"}
+            commit |= {"partitionToReplaceFileIds": replaced, "operationType": operation}
             (self.path / ".hoodie" / f"{instant}.replacecommit.requested").touch()
             (self.path / ".hoodie" / f"{instant}.replacecommit.inflight").touch()
         action = "replacecommit" if replaced else "commit"
         (self.path / ".hoodie" / f"{instant}.{action}").write_text(json.dumps(commit))
         return instant
+
+
+def _record(fields: Iterable[pa.Field], name: str) -> dict[str, Any]:
+    given = [{"name": field.name, "type": ["null", _avro(field.type, f"{name}_{field.name}")]} for field in fields]
+    return {"type": "record", "name": name, "fields": given}
+
+
+def _avro(kind: pa.DataType, name: str) -> Any:
+    if pa.types.is_struct(kind):
+        return _record(kind, name)
+    if pa.types.is_list(kind):
+        return {"type": "array", "items": ["null", _avro(kind.value_type, name)]}
+    if pa.types.is_map(kind):
+        return {"type": "map", "values": ["null", _avro(kind.item_type, name)]}
+    return _AVRO[kind]
 
 
 def _with_meta(rows: pa.Table, instant: str, file: str) -> pa.Table:

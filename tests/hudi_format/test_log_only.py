@@ -3,14 +3,17 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import lakescan
 from lakescan.errors import MissingDataFile, UnsupportedFeature
-from lakescan.hudi.completeness import check_complete
+from lakescan.hudi.completeness import check_complete, written_groups
 from lakescan.hudi.log_only import log_only_slices
 from lakescan.hudi.snapshot import HudiSnapshot
+from lakescan.hudi.timeline import Timeline
 
 from .conftest import OURS
 from .test_errors import log_files
@@ -79,6 +82,7 @@ def archive(path: Path, count: int) -> None:
     timeline = path / ".hoodie/timeline"
     (timeline / "history").mkdir(exist_ok=True)
     (timeline / "history" / "manifest_1").write_text("{}")
+    (timeline / "history" / "00000000000000001_00000000000000002_0.parquet").touch()
     for instant in lakescan.open(path).snapshot().timeline.instants[:count]:
         for file in timeline.glob(f"{instant}*"):
             file.unlink()
@@ -112,6 +116,17 @@ def test_a_log_file_of_a_commit_under_way_is_no_part_of_a_slice(copy: Unpack) ->
     assert [row[0] for row in rows(lakescan.open(path).snapshot())] == [0, 1, 2, 3, 4, 5, 12, 13]
 
 
+def test_a_commit_under_way_is_not_taken_for_an_archived_one_because_it_began_first(copy: Unpack) -> None:
+    path = copy(TABLE)
+    snapshot = lakescan.open(path).snapshot()
+    first = snapshot.timeline.instants[0]
+    later = snapshot.scan().filter(lakescan.col("_hoodie_commit_time") > first).select("id").build().to_arrow()
+    assert 0 < later.num_rows < snapshot.scan().build().to_arrow().num_rows
+    (done,) = (path / ".hoodie/timeline").glob(f"{first}_*.deltacommit")
+    done.unlink()
+    assert [row[0] for row in rows(lakescan.open(path).snapshot())] == sorted(later["id"].to_pylist())
+
+
 def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) -> None:
     """There the name of a log file does not say which commit wrote it."""
     snapshot = lakescan.open(unpack(TABLE)).snapshot()
@@ -121,3 +136,18 @@ def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) 
     assert len(log_only_slices(storage, timeline, instant, [], snapshot.properties)) == 2
     with pytest.raises(UnsupportedFeature, match="a file group without a base file"):
         check_complete(storage, timeline, instant, [])
+
+
+@pytest.mark.parametrize(("ended", "is_alive"), [("3", False), ("6", True)])
+def test_what_is_written_to_a_group_while_it_is_being_replaced_does_not_bring_it_back(
+    ended: str, is_alive: bool
+) -> None:
+    """So a consistent hashing index writes while it splits a bucket; after the end of that it never would."""
+    old, new = ({"fileId": name, "path": f".{name}_2.log.1_0-0-0"} for name in ("old", "new"))
+    commits = {
+        "1": {"partitionToReplaceFileIds": {"": ["old"]}, "partitionToWriteStats": {"": [new]}},
+        "2": {"partitionToWriteStats": {"": [old, new]}},
+    }
+    told = SimpleNamespace(completions={"1": "5", "2": ended}, until=lambda _: list(commits), commit=commits.get)
+    assert (("", "old") in written_groups(cast(Timeline, told), "2")) == is_alive
+    assert ("", "new") in written_groups(cast(Timeline, told), "2")

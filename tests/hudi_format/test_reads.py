@@ -1,19 +1,25 @@
 """Time travel, read-optimized and incremental reads, and the units that they rest on."""
 
+import json
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import hudi
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import lakescan
 from lakescan.errors import InvalidVersion, UnsupportedFeature, UnsupportedType
 from lakescan.hudi.avro_schema import spark_schema
+from lakescan.hudi.engine import open_table
 from lakescan.hudi.evolution import FileNames
 from lakescan.hudi.partition_paths import PartitionPaths
+from lakescan.storage import Storage
 
+from .builder import HudiBuilder
 from .tables import COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
 
 Unpack = Callable[[str], Path]
@@ -116,9 +122,52 @@ def test_a_folder_that_may_stand_for_another_value_tells_nothing(kind: pa.DataTy
     assert paths(kind).values(folder) is None
 
 
+@pytest.mark.parametrize(
+    ("generator", "told"),
+    [
+        ("", True),
+        ("org.apache.hudi.keygen.SimpleKeyGenerator", True),
+        ("org.apache.hudi.keygen.CustomKeyGenerator", False),
+        ("com.example.SimpleKeyGenerator", False),
+    ],
+)
+def test_folders_tell_values_where_hudis_own_generators_wrote_them(generator: str, told: bool) -> None:
+    options = {"hoodie.table.partition.fields": "p", "hoodie.table.keygenerator.class": generator}
+    assert bool(PartitionPaths.of(options, pa.schema([("p", pa.string())])).fields) == told
+
+
 def test_an_encoded_folder_is_decoded_and_a_foreign_one_tells_nothing() -> None:
     assert paths(pa.string(), hive_style=True, encoded=True).values("p=a%2Fb") == {"p": "a/b"}
     assert paths(pa.string(), hive_style=True).values("q=a") is None
+
+
+# What is current
+
+
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_a_commit_that_ends_while_a_table_is_opened_is_seen_with_its_files(
+    opened_before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """hudi-rs looks once for file slices and once more for instants."""
+    builder = HudiBuilder(tmp_path / "table")
+    builder.upsert(1, pa.table({"id": pa.array([1], pa.int64())}))
+    table = lakescan.open(builder.path)
+    if opened_before:
+        table.snapshot()
+        builder.upsert(1, pa.table({"id": pa.array([2], pa.int64())}))
+    opened = []
+
+    def open_and_commit(storage: Storage) -> Any:
+        opened.append(open_table(storage))
+        if len(opened) == 1:
+            builder.upsert(1, pa.table({"id": pa.array([3], pa.int64())}))
+        return opened[-1]
+
+    monkeypatch.setattr("lakescan.hudi.timeline.open_table", open_and_commit)
+    for _ in range(2):
+        ids = table.snapshot().scan().select("id").build().to_arrow()["id"].to_pylist()
+        assert ids == ([1, 2, 3] if opened_before else [1, 3])
+    assert len(opened) == 2
 
 
 # Schemas
@@ -144,9 +193,90 @@ def test_a_union_of_types_that_are_no_one_type_is_refused_by_name() -> None:
         spark_schema(avro, False, "file")
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": "int", "logicalType": "time-millis"},
+        {"type": "fixed", "name": "v", "size": 8, "logicalType": "vector", "dimension": 2, "elementType": "FLOAT"},
+        {"type": "record", "name": "v", "logicalType": "variant", "fields": [{"name": "value", "type": "bytes"}]},
+    ],
+)
+def test_a_type_that_would_be_shown_as_another_one_is_refused_by_name(kind: dict[str, Any]) -> None:
+    avro = json.dumps({"type": "record", "name": "r", "fields": [{"name": "a", "type": ["null", kind]}]})
+    with pytest.raises(UnsupportedType, match=kind["logicalType"]):
+        spark_schema(avro, False, "file")
+
+
 def test_a_renamed_field_is_looked_for_under_the_name_that_its_file_has() -> None:
     names = FileNames(0, {"new": "old", "s.b": "a", "added": "\0"})
     schema = pa.schema([("new", pa.int32()), ("s", pa.struct([("b", pa.int32())])), ("added", pa.string())])
     found = names.rename(schema)
     assert found.names == ["old", "s", "\0"]
     assert found.field("s").type.field(0).name == "a"
+
+
+def history(version: int, number: str, word: str, deep: str) -> dict[str, Any]:
+    """A version of a schema in Hudi's form, with these names for three fields that keep their ids."""
+    item = {"type": "record", "fields": [{"id": 5, "name": number, "optional": True, "type": "int"}]}
+    entry = {"type": "record", "fields": [{"id": 8, "name": word, "optional": True, "type": "string"}]}
+    nested = {"type": "record", "fields": [{"id": 11, "name": deep, "optional": True, "type": "int"}]}
+    inner = {"type": "array", "element_id": 10, "element": nested, "element_optional": True}
+    fields = [
+        {"id": 0, "name": "id", "optional": True, "type": "long"},
+        {"id": 1, "name": "items", "type": {"type": "array", "element_id": 4, "element": item}},
+        {
+            "id": 2,
+            "name": "words",
+            "type": {"type": "map", "key_id": 6, "key": "string", "value_id": 7, "value": entry},
+        },
+        {"id": 3, "name": "grid", "type": {"type": "array", "element_id": 9, "element": inner}},
+    ]
+    return {"version_id": version, "type": "record", "fields": fields}
+
+
+def in_arrays_and_maps(number: str, word: str, deep: str, rows: list[int]) -> pa.Table:
+    columns = {
+        "id": pa.array(rows, pa.int64()),
+        "items": pa.array([[{number: at}] for at in rows], pa.list_(pa.struct([(number, pa.int32())]))),
+        "words": pa.array(
+            [[("k", {word: str(at)})] for at in rows], pa.map_(pa.string(), pa.struct([(word, pa.string())]))
+        ),
+        "grid": pa.array([[[{deep: at}]] for at in rows], pa.list_(pa.list_(pa.struct([(deep, pa.int32())])))),
+    }
+    return pa.table(columns)
+
+
+def test_fields_in_arrays_and_maps_are_followed_when_they_are_renamed(tmp_path: Path) -> None:
+    builder = HudiBuilder(tmp_path / "table")
+    first = builder.upsert(1, in_arrays_and_maps("a", "b", "c", [1, 2]))
+    second = builder.upsert(2, in_arrays_and_maps("number", "word", "deep", [3]))
+    versions = [history(int(second), "number", "word", "deep"), history(int(first), "a", "b", "c")]
+    folder = builder.path / ".hoodie" / ".schema"
+    folder.mkdir()
+    (folder / f"{second}.schemacommit").write_text(json.dumps({"schemas": versions}))
+    table = lakescan.open(builder.path)
+    for version, wanted in (
+        (second, in_arrays_and_maps("number", "word", "deep", [1, 2, 3])),
+        (first, in_arrays_and_maps("a", "b", "c", [1, 2])),
+    ):
+        found = table.snapshot(version=version).scan().select(*wanted.column_names).build().to_arrow()
+        assert found.sort_by("id").to_pylist() == wanted.to_pylist()
+
+
+@pytest.mark.parametrize("wider", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("narrow", [pa.int32(), pa.int64()])
+def test_whole_numbers_that_became_floating_ones_are_the_nearest(
+    narrow: pa.DataType, wider: pa.DataType, tmp_path: Path
+) -> None:
+    whole = [0, -1, 16777217, 2**31 - 1, -(2**31)] + [2**53 + 1, 2**63 - 1, -(2**62) - 3] * (narrow == pa.int64())
+    builder = HudiBuilder(tmp_path / "table")
+    builder.upsert(1, pa.table({"id": pa.array(range(len(whole)), pa.int64()), "x": pa.array(whole, narrow)}))
+    builder.upsert(2, pa.table({"id": pa.array([100], pa.int64()), "x": pa.array([0.5], wider)}))
+    snapshot = lakescan.open(builder.path).snapshot()
+    found = snapshot.scan().build().to_arrow().sort_by("id")["x"].to_pylist()
+    # C's cast is to the nearest, as Java's is.
+    nearest = np.array(whole).astype(wider.to_pandas_dtype()).tolist()
+    assert found == [*nearest, 0.5]
+    for value in nearest:
+        same = snapshot.scan().filter(lakescan.col("x") == value).build().to_arrow()
+        assert same.num_rows == nearest.count(value), value

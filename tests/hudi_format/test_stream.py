@@ -109,6 +109,23 @@ def test_a_new_stream_begins_before_a_write_under_way(table: HudiBuilder) -> Non
     assert given_rows(engine) == [(1, "a"), (2, "a")]
 
 
+@pytest.mark.parametrize("batches", [0, 1, 2, 3])
+def test_a_clustering_that_ends_while_the_initial_snapshot_is_read_neither_takes_nor_gives_a_row(
+    batches: int, table: HudiBuilder
+) -> None:
+    """It began before the newest commit, so the newest instant has other slices from then on."""
+    for at in range(4):
+        table.upsert(at, rows(at))
+    planned = table.plan_clustering()
+    table.upsert(9, rows(9))
+    engine = Engine(str(table.path), {"maxFilesPerTrigger": 1})
+    for _ in range(batches):
+        engine.batch()
+    table.cluster([0, 1, 2, 3], 5, planned)
+    engine.drain()
+    assert given_rows(engine) == [(at, "a") for at in (0, 1, 2, 3, 9)]
+
+
 def first(table: HudiBuilder) -> str:
     found: str = lakescan.open(table.path).snapshot().timeline.instants[0]  # type: ignore[attr-defined]
     return found

@@ -30,6 +30,8 @@ _LOGICAL = {
     "local-timestamp-millis": "timestamp_ntz",
     "local-timestamp-micros": "timestamp_ntz",
 }
+# Of no type of Spark's, and those of Hudi's own that are stored in the form of another type.
+_REFUSED = ("time-millis", "time-micros", "duration", "vector", "variant")
 _WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 
 
@@ -80,7 +82,7 @@ def _complex(found: dict[str, Any], path: str, known: dict[str, Any]) -> Any:
         return f"decimal({found['precision']},{found.get('scale', 0)})"
     if logical in _LOGICAL:
         return _LOGICAL[logical]
-    if logical in ("time-millis", "time-micros", "duration"):
+    if logical in _REFUSED:
         raise UnsupportedType(path, logical)
     if kind == "record":
         return _struct(found, f"{path}.", known)

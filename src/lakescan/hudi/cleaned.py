@@ -1,7 +1,8 @@
 """Whether the files of an older instant are still there, as the commits after it tell.
 
-Written by hand because hudi-rs finds slices by listing folders: a file group whose older file was cleaned away, after
-the commit that wrote it was archived, simply has no slice at that instant, and its rows would be missing in silence.
+Written by hand because hudi-rs gives the slices that there are now, by listing folders or by the metadata table: a file
+group whose older file was cleaned away, after the commit that wrote it was archived, simply has no slice at that
+instant, and its rows would be missing in silence.
 But the commit that replaced the file, or the whole group, says what was there before it.
 """
 

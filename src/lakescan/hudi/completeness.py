@@ -1,8 +1,8 @@
 """Whether the file slices that storage shows are all that the commits wrote.
 
-Written by hand because hudi-rs finds slices by listing folders: a base file that has gone missing is then an older one,
-or none, and its rows are wrong or missing in silence. Each commit of the active timeline says which files it wrote, so
-the newest of each file group must be there unless the group was replaced.
+Written by hand because hudi-rs finds slices by listing folders, unless a metadata table lists the files: a base file
+that has gone missing is then an older one, or none, and its rows are wrong or missing in silence. Each commit of the
+active timeline says which files it wrote, so the newest of each file group must be there unless the group was replaced.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakescan.errors import MissingDataFile, UnsupportedFeature
-from lakescan.hudi.names import instant_of_base_file, instant_of_log_file
-from lakescan.hudi.timeline import Timeline
+from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
+from lakescan.hudi.timeline import CLUSTERING, Timeline, list_timeline, unfinished_instants
 from lakescan.storage import Storage
 
 Group = tuple[str, str]
@@ -26,6 +26,10 @@ class _Written:
     logs: set[str] = field(default_factory=set)
 
     @property
+    def log_instants(self) -> set[str]:
+        return {instant_of_log_file(_name(log)) for log in self.logs}
+
+    @property
     def base_instant(self) -> str:
         return instant_of_base_file(_name(self.base))
 
@@ -38,6 +42,8 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
         if slice_ is None:
             if written.base:
                 raise MissingDataFile(storage.full_path(written.base))
+            if written.log_instants <= _clusterings(timeline):
+                continue
             raise UnsupportedFeature(
                 storage.location,
                 f"a file group without a base file ({sorted(written.logs)[0]})",
@@ -53,6 +59,22 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
                 raise MissingDataFile(storage.full_path(log))
 
 
+def check_folders(storage: Storage, slices: Iterable[Any]) -> None:
+    """Raises an error where data files are in a folder that hudi-rs passed over: it looks into the innermost alone."""
+    entries, folders = storage.tree()
+    outer = {folder.rpartition("/")[0] for folder in folders}
+    passed_over = outer - {slice_.partition_path for slice_ in slices}
+    for entry in entries:
+        folder, _, name = entry.name.rpartition("/")
+        is_data = instant_of_base_file(name) or instant_of_log_file(name)
+        if is_data and folder in passed_over and folder.split("/")[0] != META_FOLDER:
+            raise UnsupportedFeature(
+                storage.location,
+                f"data files in a folder that has folders in it ({folder or entry.name})",
+                "Move the inner folder away if it is none of Hudi's, or build the table's metadata table.",
+            )
+
+
 def written_groups(timeline: Timeline, instant: str) -> set[Group]:
     """Every file group that is alive at an instant, as far back as the active timeline goes."""
     return set(_written(timeline, instant))
@@ -65,20 +87,31 @@ def replaced_groups(timeline: Timeline, instant: str) -> set[Group]:
 
 def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:
     groups: dict[Group, _Written] = {}
+    ended = timeline.completions
+    replaced: dict[Group, str] = {}
     for commit_time in timeline.until(instant):
         commit = timeline.commit(commit_time) or {}
         for group in _replaced(commit):
             groups.pop(group, None)
+            replaced[group] = ended.get(commit_time, "")
         for folder, stats in (commit.get("partitionToWriteStats") or {}).items():
             for stat in stats:
-                if stat.get("path"):
-                    _add(groups.setdefault((folder, stat["fileId"]), _Written()), stat["path"])
+                group = (folder, stat["fileId"])
+                # What was written to a group while it was being replaced was also written to those in its place.
+                if stat.get("path") and not ended.get(commit_time, "") < replaced.get(group, ""):
+                    _add(groups.setdefault(group, _Written()), stat["path"])
     return groups
 
 
 def _replaced(commit: Mapping[str, Any]) -> Iterator[Group]:
     for folder, groups in (commit.get("partitionToReplaceFileIds") or {}).items():
         yield from ((folder, group) for group in groups)
+
+
+def _clusterings(timeline: Timeline) -> set[str]:
+    """The clusterings under way. Commits may already write to the file groups that one will make, under its instant."""
+    entries = list_timeline(timeline.storage, timeline.table.hudi_options())
+    return unfinished_instants(entries, CLUSTERING | {"replacecommit"})
 
 
 def _add(group: _Written, path: str) -> None:

@@ -34,7 +34,7 @@ _CREDENTIALS = (
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
-_REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge")
+_REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge", "refusing to")
 # As Hudi on Spark merges. It matters where a base file has a key twice: a log record is then about one of the two rows.
 _BY_POSITION = {"hoodie.merge.use.record.positions": "true"}
 # How hudi-rs begins what a store's answer, or the lack of one, comes to; a file that is missing begins otherwise.
@@ -151,6 +151,12 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
     if "only support table version" in folded:
         found = text.rsplit(" ", 1)[-1]
         return UnsupportedFeature(storage.location, f"the Hudi table version {found}", "Lakescan reads 6, 8 and 9.")
+    if "no completed commit" in folded:
+        return UnsupportedFeature(
+            storage.location,
+            "a table that has neither a commit nor a schema yet",
+            "Write its first rows, then read it.",
+        )
     if _is_about_schema(text):
         return UnsupportedFeature(
             storage.location,
@@ -159,6 +165,16 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
         )
     if _OF_STORE in text and _MISSING not in text:
         return StorageFailure(name, f"{text}{_CREDENTIALS if _INSTANCE_METADATA in text else ''}")
+    if "declared in `hoodie.table.partition.fields`" in folded:
+        return UnsupportedFeature(storage.location, f"a partition field that is no column ({text})")
+    if "failed to parse avro schema" in folded:
+        return UnsupportedFeature(storage.location, f"names in its schema that hudi-rs refuses ({text})")
+    if "its own merger" in folded or "merger of its own" in folded:
+        return UnsupportedFeature(
+            storage.location,
+            f"log files merged by a payload class or a merger of the table's own, {name}",
+            "Compact the table, or read its base files alone.",
+        )
     if any(part in folded for part in _REFUSALS):
         return UnsupportedFeature(storage.location, f"what hudi-rs refuses ({text})")
     if "not found" in folded or "notfound" in folded:

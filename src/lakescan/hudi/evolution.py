@@ -21,6 +21,8 @@ _FOLDER = f"{META_FOLDER}/.schema"
 _SUFFIX = ".schemacommit"
 # No column of a file is called this: a field that the file's version did not have is looked for and not found.
 _NOWHERE = "\0"
+# What is in arrays and maps, as histories and ALTER TABLE call it.
+_ELEMENT, _KEY, _VALUE = "element", "key", "value"
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,19 @@ class FileNames:
 
     def _field(self, field: pa.Field, parent: str) -> pa.Field:
         path = f"{parent}{field.name}"
-        if pa.types.is_struct(field.type):
-            field = field.with_type(pa.struct([self._field(child, f"{path}.") for child in field.type]))
-        return field.with_name(self.names.get(path, field.name))
+        return field.with_type(self._type(field.type, path)).with_name(self.names.get(path, field.name))
+
+    def _type(self, kind: pa.DataType, path: str) -> pa.DataType:
+        if pa.types.is_struct(kind):
+            return pa.struct([self._field(child, f"{path}.") for child in kind])
+        if pa.types.is_list(kind):
+            item = kind.value_field
+            return pa.list_(item.with_type(self._type(item.type, f"{path}.{_ELEMENT}")))
+        if pa.types.is_map(kind):
+            key, item = kind.key_field, kind.item_field
+            keys = key.with_type(self._type(key.type, f"{path}.{_KEY}"))
+            return pa.map_(keys, item.with_type(self._type(item.type, f"{path}.{_VALUE}")))
+        return kind
 
 
 def file_names(storage: Storage, timeline: Timeline, instant: str) -> tuple[FileNames, ...]:
@@ -91,10 +103,18 @@ def _history(storage: Storage) -> list[dict[str, Any]]:
 
 
 def _fields(fields: list[dict[str, Any]], parent: str, ids: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The dotted name of each field, through structs, and the ids on the way to it."""
+    """The dotted name of each field, through structs, arrays and maps, and the ids on the way to it."""
     for field in fields:
         path, own = f"{parent}{field['name']}", (*ids, field["id"])
         yield path, own
-        kind = field["type"]
-        if isinstance(kind, dict) and kind.get("type") == "record":
-            yield from _fields(kind["fields"], f"{path}.", own)
+        yield from _inside(field["type"], path, own)
+
+
+def _inside(kind: Any, path: str, ids: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    if not isinstance(kind, dict):
+        return
+    if kind["type"] == "record":
+        yield from _fields(kind["fields"], f"{path}.", ids)
+    for part in (_ELEMENT, _KEY, _VALUE):
+        if part in kind:
+            yield from _inside(kind[part], f"{path}.{part}", (*ids, kind[f"{part}_id"]))

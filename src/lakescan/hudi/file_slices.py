@@ -16,16 +16,20 @@ import hudi
 import pyarrow as pa
 
 from lakescan.columns import empty_structs
-from lakescan.errors import UnsupportedFeature
+from lakescan.errors import MissingDataFile, UnsupportedFeature
 from lakescan.hudi.cleaned import check_not_cleaned
-from lakescan.hudi.completeness import check_complete
+from lakescan.hudi.completeness import check_complete, check_folders
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.log_only import log_only_slices
-from lakescan.hudi.names import META_FOLDER, instant_of_log_file
+from lakescan.hudi.names import META_FOLDER, has_file_listing, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
 
+_BOOTSTRAPPED_FROM = "hoodie.bootstrap.base.path"
+# Files of this commit have Hudi's own columns alone; those of a bootstrap of whole records have the next one.
+_BOOTSTRAP_INSTANT = "00000000000001"
+_SEVERAL_FORMATS = "hoodie.table.multiple.base.file.formats.enable"
 _NO_VECTOR = pa.struct([("cardinality", pa.int64())])
 
 
@@ -90,24 +94,55 @@ class FileSlices:
     def _slices(self) -> list[Any]:
         if not self.timeline.instants:
             return []
+        self._refuse_files_of_other_kinds()
         options = hudi.HudiReadOptions().with_as_of_timestamp(self.instant)
         with named_failures(self.storage, META_FOLDER):
             given = self.timeline.table.get_file_slices(options)
         # A group that has a base file only later is given without one, and with log files of any age.
         found = [slice_ for slice_ in given if slice_.base_file_name]
         for slice_ in found:
-            if not slice_.base_file_name.endswith(".parquet"):
-                raise UnsupportedFeature(
-                    self.storage.location, f"base files that are not Parquet ({slice_.base_file_relative_path()})"
-                )
+            self._refuse_unless_parquet(slice_.base_file_relative_path())
         # What the commits say is asked three times over below.
         self.timeline.read(self.timeline.instants)
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
-        check_complete(self.storage, self.timeline, self.instant, [*found, *without_base])
-        check_not_cleaned(self.storage, self.timeline, self.instant, [*found, *without_base])
+        self._check_complete([*found, *without_base])
+        # What was cleaned away since the timeline was loaded, commits tell that have ended since.
+        check_not_cleaned(self.storage, self.timeline.now(), self.instant, [*found, *without_base])
         if not self.base_files_only:
             found = [*found, *without_base]
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
+
+    def _check_complete(self, slices: list[Any]) -> None:
+        by_listing = int(self.options["hoodie.table.version"]) < 8 or not has_file_listing(self.options)
+        may_pass_over = by_listing and bool(self.options.get("hoodie.table.partition.fields"))
+        try:
+            check_complete(self.storage, self.timeline, self.instant, slices)
+        except MissingDataFile:
+            if may_pass_over:
+                check_folders(self.storage, slices)
+            raise
+        if may_pass_over and self.timeline.has_archived:
+            # No commit is left that says what was written.
+            check_folders(self.storage, slices)
+
+    def _refuse_files_of_other_kinds(self) -> None:
+        """hudi-rs passes over base files of a second format, and reads what bootstrapping made as if it were whole."""
+        several = self.options.get(_SEVERAL_FORMATS, "").lower() == "true"
+        if not several and not self.options.get(_BOOTSTRAPPED_FROM):
+            return
+        for entry in self.storage.list_below():
+            instant = instant_of_base_file(_name(entry.name))
+            if instant and not entry.name.startswith(META_FOLDER):
+                self._refuse_unless_parquet(entry.name)
+                if instant == _BOOTSTRAP_INSTANT:
+                    raise UnsupportedFeature(
+                        self.storage.location,
+                        f"base files whose rows are in the files that it was bootstrapped from ({entry.name})",
+                    )
+
+    def _refuse_unless_parquet(self, path: str) -> None:
+        if not path.endswith(".parquet"):
+            raise UnsupportedFeature(self.storage.location, f"base files that are not Parquet ({path})")
 
     def _logs(self, slice_: Any) -> list[tuple[str, int]]:
         if self.base_files_only:
@@ -136,7 +171,11 @@ class FileSlices:
 
 
 def _own_instant(path: str) -> str:
-    return instant_of_log_file(path.rsplit("/", 1)[-1])
+    return instant_of_log_file(_name(path))
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
 
 
 @lru_cache(maxsize=1024)

@@ -12,8 +12,8 @@ from typing import Any
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.completeness import Group, replaced_groups, written_groups
-from lakescan.hudi.names import META_FOLDER, file_group_of, instant_of_log_file, log_file_order
-from lakescan.hudi.timeline import Timeline, timeline_folder
+from lakescan.hudi.names import META_FOLDER, file_group_of, has_file_listing, instant_of_log_file, log_file_order
+from lakescan.hudi.timeline import Timeline, list_timeline, unfinished_instants
 from lakescan.storage import Storage
 
 _CHANGES = ".cdc"
@@ -57,15 +57,15 @@ def log_only_slices(
     known = {(slice_.partition_path, slice_.file_id) for slice_ in slices} | replaced_groups(timeline, instant)
     completed = set(timeline.until(instant))
     found: dict[Group, list[tuple[str, int]]] = {}
-    archived = _has_archive(storage, options)
+    archived = timeline.has_archived
+    pending = unfinished_instants(list_timeline(storage, options))
     for path, size in _candidates(storage, None if archived else written_groups(timeline, instant) - known):
         folder, _, name = path.rpartition("/")
         group, written = (folder, file_group_of(name)), instant_of_log_file(name)
-        is_complete = written in completed or "" < written < timeline.instants[0]
+        is_complete = written in completed or ("" < written < timeline.instants[0] and written not in pending)
         if is_complete and group not in known and not name.endswith(_CHANGES):
             found.setdefault(group, []).append((path, size))
-    listed = "files" in options.get("hoodie.table.metadata.partitions", "").split(",")
-    if found and archived and not (listed and instant == timeline.newest()):
+    if found and archived and not (has_file_listing(options) and instant == timeline.newest()):
         raise UnsupportedFeature(
             storage.location,
             f"a file group without a base file, which may have had one before commits were archived "
@@ -88,8 +88,3 @@ def _candidates(storage: Storage, groups: set[Group] | None) -> Iterator[tuple[s
 
 def _order(log: tuple[str, int]) -> tuple[str, int]:
     return log_file_order(log[0].rsplit("/", 1)[-1])
-
-
-def _has_archive(storage: Storage, options: Mapping[str, str]) -> bool:
-    folder = f"{timeline_folder(options)}/{options.get('hoodie.timeline.history.path') or 'history'}"
-    return storage.has_folder(folder) and bool(storage.list_from(folder))

@@ -1,6 +1,7 @@
 """How Hudi names its folders, files and settings."""
 
 import re
+from collections.abc import Mapping
 
 META_FOLDER = ".hoodie"
 PROPERTIES = f"{META_FOLDER}/hoodie.properties"
@@ -17,6 +18,11 @@ NO_INSTANT = "00000000000000"
 
 _LOG_FILE = re.compile(r"^\.(.+)_(\d+)\.log\.(\d+)(?:_[^.]*)?(?:\.cdc)?$")
 _BASE_FILE = re.compile(r"^(.+)_([^_]+)_(\d+)\.(\w+)$")
+
+
+def has_file_listing(options: Mapping[str, str]) -> bool:
+    """Whether the metadata table of a table with these settings has the names of all its data files."""
+    return "files" in options.get("hoodie.table.metadata.partitions", "").split(",")
 
 
 def instant_of_base_file(name: str) -> str:

@@ -66,7 +66,9 @@ def _plain(options: Mapping[str, str]) -> bool:
     if kind:
         return kind.upper() in _PLAIN_GENERATORS
     generator = options.get("hoodie.table.keygenerator.class")
-    return not generator or generator.rsplit(".", 1)[-1] in _PLAIN_CLASSES
+    # One of the same name in another package may be anything.
+    package, _, name = (generator or "").rpartition(".")
+    return not generator or (package.startswith("org.apache.hudi") and name in _PLAIN_CLASSES)
 
 
 def _tellable(kind: pa.DataType) -> bool:

@@ -21,6 +21,7 @@ from lakescan.hudi.engine import named_failures
 from lakescan.hudi.evolution import FileNames, file_names
 from lakescan.hudi.file_slices import FileSlices
 from lakescan.hudi.names import COMMIT_TIME, PROPERTIES
+from lakescan.hudi.ordering import check_ordering
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
@@ -177,9 +178,13 @@ class HudiSnapshot(ListedSnapshot):
             return self.description.names
         return file_names(self.storage, self.timeline, self.instant)
 
-    @property
+    @cached_property
     def _files(self) -> pa.Table:
-        return self._slices.table
+        files = self._slices.table
+        if files["log_files"].null_count < files.num_rows:
+            newest = HudiSnapshot(self.storage, self.timeline.newest(), self.timeline).schema.names
+            check_ordering(self.storage, self.properties, self.schema.names, newest)
+        return files
 
     @cached_property
     def _index(self) -> SliceStatistics:

@@ -1,7 +1,8 @@
 """The table's columns as its data files hold them.
 
 Fields are found by name. Hudi widens some types by their text: a file that was written when a column was a float gives
-the double of the same digits, and a number or a date becomes the text that it is written as.
+the double of the same digits, and a whole number or a date becomes the text that it is written as. A long becomes the
+nearest double, which Delta would not allow.
 """
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ def source_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _field(field: pa.Field) -> pa.Field:
-    if pa.types.is_float64(field.type) or pa.types.is_string(field.type):
+    if pa.types.is_floating(field.type) or pa.types.is_string(field.type):
         return field.with_metadata({WIDEN_BY_TEXT: b""})
     return field.with_type(_type(field.type))
 

@@ -11,11 +11,10 @@ from threading import Lock
 import pyarrow as pa
 
 from lakescan.errors import InvalidVersion, UnsupportedFeature
-from lakescan.hudi.engine import open_table
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.snapshot import HudiSnapshot
 from lakescan.hudi.time_travel import instant_at, instant_named, instants_between
-from lakescan.hudi.timeline import Timeline, list_timeline
+from lakescan.hudi.timeline import Timeline, list_timeline, load_timeline, timeline_settings
 from lakescan.storage import Entry, Storage
 
 
@@ -83,14 +82,11 @@ class HudiTable:
         """The timeline now, and its newest snapshot."""
         with self._lock:
             # The listing decides what is current, so it comes before what is read for it.
-            properties = self._kept[0][1].table.hudi_options() if self._kept else None
-            listing = list_timeline(self.storage, properties) if properties else None
+            known = self._kept[0][1].table.hudi_options() if self._kept else timeline_settings(self.storage)
+            listing = list_timeline(self.storage, known)
             if self._kept and self._kept[0][0] == listing:
                 return self._kept[0][1], self._kept[0][2]
-            table = open_table(self.storage)
-            if listing is None:
-                listing = list_timeline(self.storage, table.hudi_options())
-            timeline = Timeline(self.storage, table)
+            listing, timeline = load_timeline(self.storage, listing)
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
             self._kept[:] = [(listing, timeline, snapshot)]
             return timeline, snapshot

@@ -7,7 +7,7 @@ and commits are remembered, because every later question is about one of them.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakescan.errors import UnsupportedFeature
-from lakescan.hudi.engine import named_failures
-from lakescan.hudi.names import META_FOLDER, NO_INSTANT
+from lakescan.errors import TableNotFound, UnsupportedFeature
+from lakescan.hudi.engine import named_failures, open_table
+from lakescan.hudi.names import META_FOLDER, NO_INSTANT, PROPERTIES
 from lakescan.storage import Entry, Storage
 
 _READERS = 8
@@ -27,9 +27,14 @@ _ACTIONS = frozenset(
         *("clean", "rollback", "restore", "savepoint", "indexing", "schemacommit"),
     ]
 )
-# Those that write rows. In older tables a commit under way is `<instant>.inflight`.
-_WRITES = frozenset(["commit", "deltacommit", "replacecommit", "inflight", "requested"])
+# How older tables write a commit under way: `<instant>.inflight`.
+_UNFINISHED = frozenset(["inflight", "requested"])
+# Those that write rows.
+_WRITES = frozenset(["commit", "deltacommit", "replacecommit", *_UNFINISHED])
 _INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
+_ENDED = re.compile(r"^(\d+)_(\d+)\.\w+$")
+# Moves rows to other file groups. When done it is a replacecommit; before table version 8 it is one from the beginning.
+CLUSTERING = frozenset(["clustering"])
 # These rewrite rows that are already there: their commits say nothing new of the schema.
 _KEEP_SCHEMA = frozenset(["compact", "cluster", "log_compact", "index"])
 
@@ -86,6 +91,18 @@ class Timeline:
         stats = (commit.get("partitionToWriteStats") or {}).values()
         return pa.array([stat.get("fileSizeInBytes") for written in stats for stat in written], pa.int64())
 
+    def now(self) -> "Timeline":
+        """The timeline as it is now: this one, unless a commit has ended since."""
+        entries = list_timeline(self.storage, self.table.hudi_options())
+        return self if finished_writes(entries) <= self._by_time.keys() else load_timeline(self.storage, entries)[1]
+
+    @cached_property
+    def completions(self) -> dict[str, str]:
+        """When each completed instant ended, as far as names of files tell: from table version 8 on."""
+        entries = list_timeline(self.storage, self.table.hudi_options())
+        found = (_ENDED.match(entry.name) for entry in entries)
+        return {match[1]: match[2] for match in found if match}
+
     @cached_property
     def has_archived(self) -> bool:
         """Whether commits have left the active timeline, so that its first one is not the table's first."""
@@ -112,13 +129,27 @@ class Timeline:
         return {instant.timestamp: instant for instant in found}
 
 
+def load_timeline(storage: Storage, entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], Timeline]:
+    """The timeline of a listing, or of a newer one where commits ended meanwhile; and that listing.
+
+    hudi-rs looks when a table is opened, for its file slices, and again when it is asked for instants. These belong
+    together only if nothing ended in between.
+    """
+    while True:
+        timeline = Timeline(storage, open_table(storage))
+        _ = timeline.instants
+        now = list_timeline(storage, timeline.table.hudi_options())
+        if finished_writes(now) == finished_writes(entries):
+            return entries, timeline
+        entries = now
+
+
 def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, ...]:
     """The files of the active timeline; an action that Hudi does not have is refused."""
     entries = tuple(storage.list_from(timeline_folder(options)))
     for entry in entries:
         found = _INSTANT.match(entry.name)
-        # `<instant>.inflight` and `<instant>.requested` are how older tables write a commit under way.
-        if found and found[2] not in _ACTIONS and found[2] not in ("inflight", "requested"):
+        if found and found[2] not in _ACTIONS and found[2] not in _UNFINISHED:
             raise UnsupportedFeature(
                 storage.location,
                 f"the action {found[2]!r} of its timeline ({entry.name})",
@@ -127,10 +158,36 @@ def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, 
     return entries
 
 
-def writing_instants(entries: Iterable[Entry]) -> list[str]:
-    """Every commit that writes rows, finished or under way, oldest first; a plan to compact or cluster writes none."""
+def writing_instants(entries: Iterable[Entry], more: frozenset[str] = frozenset()) -> list[str]:
+    """Every commit that writes rows, finished or under way, oldest first; a plan to compact or cluster writes none.
+
+    `more` are actions that count too.
+    """
     found = (_INSTANT.match(entry.name) for entry in entries)
-    return sorted({match[1] for match in found if match and match[2] in _WRITES})
+    return sorted({match[1] for match in found if match and match[2] in _WRITES | more})
+
+
+def finished_writes(entries: Iterable[Entry]) -> set[str]:
+    """The commits that changed data and are complete."""
+    found = (_INSTANT.match(entry.name) for entry in entries)
+    return {match[1] for match in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]}
+
+
+def unfinished_instants(entries: Iterable[Entry], actions: Container[str] = _ACTIONS | _UNFINISHED) -> set[str]:
+    """Every instant that is planned or under way and does one of these things; all of them where none are given."""
+    found = [match for match in (_INSTANT.match(entry.name) for entry in entries) if match]
+    begun = {match[1] for match in found if (match[3] or match[2] in _UNFINISHED) and match[2] in actions}
+    return begun - {match[1] for match in found if not match[3] and match[2] not in _UNFINISHED}
+
+
+def timeline_settings(storage: Storage) -> dict[str, str]:
+    """The settings that say where the timeline is, of a table that is not open yet."""
+    try:
+        lines = storage.read(PROPERTIES).decode("latin-1").splitlines()
+    except FileNotFoundError as error:
+        raise TableNotFound(storage.location) from error
+    pairs = (line.split("=", 1) for line in lines if line.startswith("hoodie.timeline.") and "=" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def timeline_folder(options: Mapping[str, str]) -> str:

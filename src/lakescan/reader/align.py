@@ -126,6 +126,9 @@ def goes_by_text(found: pa.DataType, source: pa.Field, wanted: pa.DataType) -> b
         return False
     if pa.types.is_string(wanted):
         return bool(pa.types.is_integer(found) or pa.types.is_date(found))
+    if pa.types.is_integer(found):
+        # The text of a whole number is read as the nearest floating one, which is what Java's cast gives.
+        return bool(pa.types.is_float32(wanted) or (pa.types.is_float64(wanted) and not _is_narrow(found)))
     return bool(pa.types.is_float32(found) and pa.types.is_float64(wanted))
 
 

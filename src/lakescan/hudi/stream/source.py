@@ -20,7 +20,7 @@ from lakescan.hudi.stream.offset import Position, StreamOffset, parse_offset
 from lakescan.hudi.stream.options import StreamOptions
 from lakescan.hudi.table import HudiTable
 from lakescan.hudi.time_travel import first_instant_from, instant_named
-from lakescan.hudi.timeline import Timeline, list_timeline, writing_instants
+from lakescan.hudi.timeline import CLUSTERING, Timeline, list_timeline, writing_instants
 from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits, Offset, StreamTask
 from lakescan.scan.stream_offset import not_begun
@@ -164,18 +164,18 @@ class HudiStream:
         at = position.instant
         yield from (found for found in timeline.instants if found > at or (position.before and found == at))
 
-    def _finished(self, timeline: Timeline) -> list[str]:
+    def _finished(self, timeline: Timeline, more: frozenset[str] = frozenset()) -> list[str]:
         """The commits before the first write that is under way, or was when the timeline was loaded."""
         known = set(timeline.instants)
         found = []
-        for instant in writing_instants(list_timeline(self._table.storage, timeline.table.hudi_options())):
+        for instant in writing_instants(list_timeline(self._table.storage, timeline.table.hudi_options()), more):
             if instant not in known or (self._last is not None and instant > self._last):
                 break
             found.append(instant)
         return found
 
-    def _newest_finished(self, timeline: Timeline) -> str:
-        return next(reversed(self._finished(timeline)), NO_INSTANT)
+    def _newest_finished(self, timeline: Timeline, more: frozenset[str] = frozenset()) -> str:
+        return next(reversed(self._finished(timeline, more)), NO_INSTANT)
 
     def _check_there(self, timeline: Timeline, instant: str) -> None:
         if instant in timeline.instants:
@@ -199,11 +199,12 @@ class HudiStream:
         options = self.options
         if options.starting_timestamp is not None:
             return Position(first_instant_from(timeline, options.starting_timestamp, self._table.zone), before=True)
-        newest = self._newest_finished(timeline)
         if options.starting_version is None:
+            # Its slices are counted, so no clustering that began before it may change them between two batches.
+            newest = self._newest_finished(timeline, CLUSTERING)
             return Position(newest, slices=None if newest == NO_INSTANT else 0)
         if options.starting_version == LATEST:
-            return Position(newest)
+            return Position(self._newest_finished(timeline))
         return Position(instant_named(timeline, options.starting_version), before=True)
 
     def _timeline(self) -> Timeline:
