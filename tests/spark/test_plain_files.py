@@ -241,6 +241,16 @@ def test_a_column_that_a_file_lacks_or_spells_otherwise_is_left_to_a_worker(
     assert bag(read(spark, table.path)) == bag([{"id": 1, "new": None}, {"id": 2, "new": "b"}, {"id": 3, "new": "c"}])
 
 
+@pytest.mark.usefixtures("no_python")
+@pytest.mark.parametrize("sensitive", ["true", "false"])
+def test_names_are_exact_whatever_the_session_says(spark: SparkSession, tmp_path: Path, sensitive: str) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"ID": [2], "id": [1], "Id": [3]}), stats=False)
+    session = spark.newSession()
+    session.conf.set("spark.sql.caseSensitive", sensitive)
+    assert read(session, table.path)["id"].to_pylist() == [1] == scanned(table.path)["id"].to_pylist()
+
+
 # Hadoop checks a local file against the sums beside it, Arrow does not: wrong sums stop Spark's reader alone.
 @pytest.mark.parametrize("group", [0, 1, 2])
 def test_a_worker_reads_on_at_the_row_where_sparks_reader_stops(

@@ -76,7 +76,7 @@ class OpenedOnce:
 class CheckpointFile:
     """One Parquet file of a checkpoint: the whole of it, a part, or a sidecar."""
 
-    file: "OpenedOnce"
+    file: OpenedOnce
     partition_names: tuple[str, ...]
 
     @property
