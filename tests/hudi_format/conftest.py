@@ -12,7 +12,7 @@ OURS = Path(__file__).parents[1] / "data" / "hudi"
 
 
 @pytest.fixture(scope="session")
-def unpack(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def unpack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a table by its name."""
     root = tmp_path_factory.mktemp("hudi")
 
@@ -23,7 +23,7 @@ def unpack(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
             with tarfile.open(ours) as archive:
                 archive.extractall(folder, filter="data")
         elif not folder.exists():
-            with zipfile.ZipFile(golden / "hudi" / f"{name}.zip") as archive:
+            with zipfile.ZipFile(request.getfixturevalue("golden") / "hudi" / f"{name}.zip") as archive:
                 archive.extractall(folder)
         (found,) = [path for path in folder.iterdir() if path.name != "__MACOSX"]
         return found

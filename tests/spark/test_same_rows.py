@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 import lakescan
 from tests.compare import bag
-from tests.conftest import GOLDEN
+from tests.golden import GOLDEN
 
 pytestmark = pytest.mark.spark
 
@@ -38,7 +38,7 @@ def test_the_three_doors_give_the_same_rows(name: str, golden: Path, spark: Spar
     assert bag(sql) == bag(scanned)
 
 
-def test_every_group_of_the_issue_is_there() -> None:
+def test_every_group_of_the_issue_is_there(golden: Path) -> None:
     assert all(any(name.startswith(group) for name in TABLES) for group in GROUPS)
 
 

@@ -10,8 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import lakescan
-
-from .tables import MOR_PARTITIONED, NAMES, ROWS, TRIPS_UPDATED, comparable, rows_of
+from tests.hudi_format.tables import MOR_PARTITIONED, NAMES, ROWS, TRIPS_UPDATED, comparable, rows_of
 
 Unpack = Callable[[str], Path]
 

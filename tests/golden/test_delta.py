@@ -20,8 +20,7 @@ import pytest
 
 import lakescan
 from lakescan import errors
-from tests.conftest import GOLDEN
-from tests.golden import EMPTIED, EXPECTED, REFUSED, TABLES, WITHOUT_DATA
+from tests.golden import EMPTIED, EXPECTED, GOLDEN, REFUSED, TABLES, WITHOUT_DATA
 
 
 def _read(table: str) -> tuple[Any, pa.Table]:
