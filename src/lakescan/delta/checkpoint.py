@@ -6,10 +6,12 @@ spreads them over sidecars; each of those is a source like any other part. A fil
 UnreadableCheckpoint, so that replay can do without the checkpoint.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote
 
@@ -33,37 +35,70 @@ _BATCH_ROWS = 4096
 
 @dataclass(frozen=True)
 class OpenedOnce:
-    """A Parquet file that stays open once it was needed."""
+    """A Parquet file that stays open once it was needed. Several threads may read it at once: a reader of Arrow's keeps
+    what it has buffered in itself and is for one thread at a time, so each read has one to itself."""
 
     storage: Storage
     path: str
+    _idle: deque[pq.ParquetFile] = field(default_factory=deque, repr=False, compare=False)
+    _opening: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         return self.storage.full_path(self.path)
 
+    @property
+    def metadata(self) -> pq.FileMetaData:
+        return self._opened[1]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._opened[2]
+
+    @contextmanager
+    def reader(self) -> Iterator[pq.ParquetFile]:
+        """A reader that no other thread has; made anew only where all are in use."""
+        source, metadata, _ = self._opened
+        try:
+            found = self._idle.pop()
+        except IndexError:
+            found = _parquet(source, metadata)
+        try:
+            yield found
+        finally:
+            self._idle.append(found)
+
+    @property
+    def _opened(self) -> tuple[pa.NativeFile, pq.FileMetaData, pa.Schema]:
+        """What threads may share: the file, its footer and its schema."""
+        with self._opening:
+            return self._opened_first
+
     @cached_property
-    def parquet(self) -> pq.ParquetFile:
+    def _opened_first(self) -> tuple[pa.NativeFile, pq.FileMetaData, pa.Schema]:
         with _named(self.name):
-            return pq.ParquetFile(self.storage.open(self.path), coerce_int96_timestamp_unit="us", pre_buffer=True)
+            source = self.storage.open(self.path)
+            first = _parquet(source, None)
+            self._idle.append(first)
+            return source, first.metadata, first.schema_arrow
 
     def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The few actions of one kind: protocol, metaData, sidecar."""
-        if name not in self.parquet.schema_arrow.names:
+        if name not in self.schema.names:
             return
         groups = self._row_groups_with(name)
         if not groups:
             # Nothing to buffer: pyarrow 18 fails at that.
             return
-        with _named(self.name):
+        with _named(self.name), self.reader() as parquet:
             # Whoever wants but the first one does not have the rest read.
-            for batch in self.parquet.iter_batches(_BATCH_ROWS, groups, [name]):
+            for batch in parquet.iter_batches(_BATCH_ROWS, groups, [name]):
                 found = batch.column(0).drop_null()
                 yield from map(_plain, found.to_pylist())
 
     def _row_groups_with(self, name: str) -> list[int]:
         """The row groups but those without such an action, as the file's own statistics have it."""
-        metadata = self.parquet.metadata
+        metadata = self.metadata
         leaves = [at for at, leaf in enumerate(metadata.schema) if leaf.path.startswith(f"{name}.")]
         return [
             at
@@ -81,7 +116,7 @@ class CheckpointFile:
 
     @property
     def num_rows(self) -> int:
-        return int(self._parquet.metadata.num_rows)
+        return int(self.file.metadata.num_rows)
 
     @cached_property
     def adds(self) -> pa.Table:
@@ -89,7 +124,7 @@ class CheckpointFile:
 
     def first_adds(self, rows: int) -> pa.Table:
         schema = adds_schema(self.partition_names)
-        if "add" not in self._parquet.schema_arrow.names:
+        if "add" not in self.file.schema.names:
             return schema.empty_table()
         wanted = ["path", "size", "modificationTime", "partitionValues", "deletionVector"]
         found = self._read(*[f"add.{name}" for name in wanted], first=rows)["add"].combine_chunks()
@@ -109,7 +144,7 @@ class CheckpointFile:
         )
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        add = self._parquet.schema_arrow.field("add").type
+        add = self.file.schema.field("add").type
         if add.get_field_index("stats_parsed") < 0:
             return parse_statistics(self._texts(rows), wanted)
         found = self._read(*_statistics_columns(wanted), first=_reaching(rows))
@@ -138,14 +173,10 @@ class CheckpointFile:
 
     def _read(self, *columns: str, first: int | None = None) -> pa.Table:
         """These columns, where so many rows are enough perhaps no more than the first ones."""
-        with _named(self.file.name):
+        with _named(self.file.name), self.file.reader() as parquet:
             if first is None or 2 * first >= self.num_rows:
-                return self._parquet.read(columns=list(columns))
-            return pa.Table.from_batches(_first_batches(self._parquet, columns, first))
-
-    @property
-    def _parquet(self) -> pq.ParquetFile:
-        return self.file.parquet
+                return parquet.read(columns=list(columns))
+            return pa.Table.from_batches(_first_batches(parquet, columns, first))
 
 
 @dataclass(frozen=True)
@@ -189,6 +220,10 @@ class CheckpointFiles:
         name = self.storage.full_path(path)
         with _named(name):
             return CommitText(name, self.storage.read(path))
+
+
+def _parquet(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
+    return pq.ParquetFile(source, metadata=metadata, coerce_int96_timestamp_unit="us", pre_buffer=True)
 
 
 def _plain(action: Mapping[str, Any]) -> Mapping[str, Any]:
