@@ -1,5 +1,5 @@
-"""One snapshot may be planned by several threads at once. Each case runs in a process of its own: what breaks here kills
-the process, or never ends."""
+"""One snapshot may be planned by several threads at once. Each case runs in a process of its own: what breaks here
+kills the process, or never ends."""
 
 import subprocess
 import sys

@@ -263,9 +263,9 @@ def _statistics_columns(wanted: StatisticsRequest) -> list[str]:
 
 def _leaf_paths(fields: list[pa.Field]) -> list[str]:
     paths = []
-    for field in fields:
-        below = _leaf_paths(list(field.type)) if pa.types.is_struct(field.type) else []
-        paths.extend([f"{field.name}.{leaf}" for leaf in below] or [field.name])
+    for found in fields:
+        below = _leaf_paths(list(found.type)) if pa.types.is_struct(found.type) else []
+        paths.extend([f"{found.name}.{leaf}" for leaf in below] or [found.name])
     return paths
 
 
