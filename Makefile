@@ -12,10 +12,10 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench fuzz peers versions docs example clean
+.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs example clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## make .venv, install Lakescan and its tools, find Java
 	@scripts/ensure_java.sh >/dev/null
@@ -38,7 +38,10 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 bench: $(VENV)/.installed $(HUDI)/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some
 	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
 
-fuzz: $(VENV)/.installed ## run the property tests with twenty times as many examples
+fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARGS="--case 1/logs_v8/7" repeats one
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+properties: $(VENV)/.installed ## run the property tests with twenty times as many examples
 	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/delta/stream tests/hudi_format/test_pushdown.py --timeout=0 $(ARGS)
 
 peers: $(PEERS)/.installed $(HUDI)/.installed ## compare with Delta Spark and with Hudi on Spark, each in its environment
