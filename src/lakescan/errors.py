@@ -8,9 +8,14 @@ that too, so that ordinary `except` clauses work. `condition` is the name that S
 import re
 from typing import Any
 
+from lakescan.secrets import masked
+
 
 class LakescanError(Exception):
-    """Base of every error that Lakescan raises on purpose."""
+    """Base of every error that Lakescan raises on purpose; no secret of a location or of an answer is in its message."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
     @property
     def condition(self) -> str:

@@ -8,6 +8,7 @@ shown in plans, messages and logs. An environment that has changed opens the sto
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -16,12 +17,16 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from lakescan.errors import StorageFailure, UnsupportedLocation
+from lakescan.secrets import HIDDEN
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
 _STORE = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?")
 # Hadoop's names for what others know by another one.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 _S3 = "s3://"
+# How long a server of S3's may be silent, and how often a request is made that it does not answer.
+SILENCE_S = 5
+_ATTEMPTS = 5
 SCHEME = _SCHEME.pattern
 
 
@@ -59,11 +64,18 @@ def locate(location: str) -> Location:
     scheme, _, authority = spelled.partition("://")
     scheme = scheme.rstrip(":").lower()
     store, path = f"{_SAME_STORE.get(scheme, scheme)}://{authority}", location[len(spelled) :]
-    if store.startswith(_S3) and not {"@", ":"}.isdisjoint(authority):
-        _refuse(f"{scheme}://…", "keys must not stand in a path, where others see them")
+    if _has_password(authority) or (store.startswith(_S3) and "@" in authority):
+        _refuse(f"{scheme}://{HIDDEN}", "keys must not stand in a path, where others see them")
     if "?" in path:
         _refuse(spelled + path.partition("?")[0], "options behind a question mark are not read; one in a name is %3F")
     return Location(store, unquote(path))
+
+
+def _has_password(authority: str) -> bool:
+    """Whether a name and a password stand before the host; what a colon is followed by may also be a port."""
+    user, at, host = authority.rpartition("@")
+    port = host.rpartition(":")[2]
+    return ":" in user or (not at and ":" in host and not port.isdigit())
 
 
 def _refuse(location: str, why: str) -> None:
@@ -91,5 +103,25 @@ def aws_environment() -> tuple[tuple[str, str], ...]:
 def _opened(store: str, environment: tuple[tuple[str, str], ...]) -> tuple[pafs.FileSystem, str]:
     if not store:
         return pafs.LocalFileSystem(), ""
+    if store.startswith(_S3):
+        return _s3(store, s3_endpoint(dict(environment))), store[len(_S3) :]
     filesystem, root = pafs.FileSystem.from_uri(f"{store}/")
     return filesystem, root.rstrip("/")
+
+
+def _s3(store: str, endpoint: str) -> pafs.FileSystem:
+    """S3 as a URI opens it, but for its patience: Arrow's own is to try each request for minutes."""
+    # Where no endpoint is given, a URI's bucket is asked for its region.
+    region = None if endpoint else pafs.FileSystem.from_uri(f"{store}/")[0].region
+    return pafs.S3FileSystem(
+        region=region,
+        endpoint_override=endpoint or None,
+        connect_timeout=SILENCE_S,
+        request_timeout=SILENCE_S,
+        retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+    )
+
+
+def s3_endpoint(environment: Mapping[str, str]) -> str:
+    """Where S3 is, if not at Amazon."""
+    return environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or ""

@@ -18,6 +18,7 @@ import pyarrow.fs as pafs
 
 from lakescan.errors import StorageFailure
 from lakescan.locations import SCHEME, file_system, has_scheme, locate, store_of
+from lakescan.secrets import masked
 
 # How Arrow says that S3 has failed, and that a listing's bucket is not there; other requests say of a file in such a
 # bucket that it is missing.
@@ -118,7 +119,7 @@ class Storage:
         if path.startswith("/"):
             return store_of(self.location) + path
         if not path or has_scheme(path):
-            return path or self.location
+            return masked(path or self.location)
         return f"{self.location}/{path}"
 
     def local_paths(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -133,7 +134,7 @@ class Storage:
     def uri(self, path: str) -> str:
         """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""
         if has_scheme(path):
-            return re.sub("^file:/+", "file:/", path)
+            return masked(re.sub("^file:/+", "file:/", path))
         escaped = _ESCAPED.sub(lambda found: quote(found[0], safe=""), locate(self.location).below(path).path)
         return (store_of(self.location) or "file:") + escaped
 

@@ -24,7 +24,8 @@ from lakescan.errors import (
     UnsupportedLocation,
 )
 from lakescan.hudi.names import PROPERTIES
-from lakescan.locations import aws_environment, locate
+from lakescan.locations import SILENCE_S, aws_environment, locate, s3_endpoint
+from lakescan.secrets import masked
 from lakescan.storage import Storage
 
 _CREDENTIALS = (
@@ -46,7 +47,8 @@ _INSTANCE_METADATA = "/latest/api/token"
 def open_table(storage: Storage) -> Any:
     """hudi-rs' table, with its timeline as it is now."""
     with named_failures(storage, PROPERTIES):
-        return hudi.HudiTable(uri(storage), store_options())
+        # What is read to open a table is small. hudi-rs tries a request ten times, and none longer than this.
+        return hudi.HudiTable(uri(storage), {**store_options(), "timeout": f"{SILENCE_S} seconds"})
 
 
 def uri(storage: Storage) -> str:
@@ -61,8 +63,7 @@ def uri(storage: Storage) -> str:
 
 def store_options() -> dict[str, str]:
     """What hudi-rs, which reads the rest of the environment itself, must be told of S3 to be where Arrow is."""
-    known = dict(aws_environment())
-    endpoint = known.get("AWS_ENDPOINT_URL_S3") or known.get("AWS_ENDPOINT_URL")
+    endpoint = s3_endpoint(dict(aws_environment()))
     if not endpoint:
         return {}
     return {"aws_endpoint": endpoint, "aws_allow_http": str(endpoint.lower().startswith("http:")).lower()}
@@ -80,7 +81,8 @@ def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: 
     with named_failures(storage, base or logs[0]):
         wanted = _wanted(columns)
         try:
-            batches = _merger(storage, instant).read_file_slice_from_paths_stream(base, logs, wanted)
+            reader = _merger(storage, instant, aws_environment())
+            batches = reader.read_file_slice_from_paths_stream(base, logs, wanted)
             first = next(batches, None)
         except Exception as error:
             if not _is_about_schema(str(error)):
@@ -120,8 +122,8 @@ def _wanted(columns: list[str]) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _merger(storage: Storage, instant: str) -> Any:
-    """hudi-rs' reader of slices; the one that its table makes knows the table's newest schema."""
+def _merger(storage: Storage, instant: str, environment: tuple[tuple[str, str], ...]) -> Any:
+    """hudi-rs' reader of slices, with the credentials that `environment` has; it knows the table's newest schema."""
     options = hudi.HudiReadOptions().with_as_of_timestamp(instant).with_hudi_options(_BY_POSITION)
     return hudi.HudiTable(uri(storage), store_options()).create_file_group_reader_with_options(options)
 
@@ -142,7 +144,8 @@ def named_failures(storage: Storage, file: str) -> Iterator[None]:
         named = type(error).__module__.startswith(("_internal", "hudi", "pyo3_runtime"))
         if isinstance(error, SchemasDiffer) or not named:
             raise
-        raise _named(storage, file, str(error)) from error
+        # Not as its cause, which would be shown whole: an answer of a store repeats the token that it was sent.
+        raise _named(storage, file, masked(str(error))) from None
 
 
 def _named(storage: Storage, file: str, text: str) -> LakescanError:

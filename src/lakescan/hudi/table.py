@@ -7,6 +7,7 @@ not changed, the snapshot of last time is given again, with what it has already 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -15,7 +16,11 @@ from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.snapshot import HudiSnapshot
 from lakescan.hudi.time_travel import instant_at, instant_named, instants_between
 from lakescan.hudi.timeline import Timeline, list_timeline, load_timeline, timeline_settings
+from lakescan.locations import aws_environment
 from lakescan.storage import Entry, Storage
+
+# The timeline's files, and what hudi-rs was opened with: its table keeps the credentials that it was made with.
+_Seen: TypeAlias = tuple[tuple[Entry, ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,7 @@ class HudiTable:
     zone: str = "UTC"
     base_files_only: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
-    _kept: list[tuple[tuple[Entry, ...], Timeline, HudiSnapshot]] = field(
-        default_factory=list, repr=False, compare=False
-    )
+    _kept: list[tuple[_Seen, Timeline, HudiSnapshot]] = field(default_factory=list, repr=False, compare=False)
 
     format = "hudi"
 
@@ -83,12 +86,13 @@ class HudiTable:
         with self._lock:
             # The listing decides what is current, so it comes before what is read for it.
             known = self._kept[0][1].table.hudi_options() if self._kept else timeline_settings(self.storage)
+            credentials = aws_environment()
             listing = list_timeline(self.storage, known)
-            if self._kept and self._kept[0][0] == listing:
+            if self._kept and self._kept[0][0] == (listing, credentials):
                 return self._kept[0][1], self._kept[0][2]
             listing, timeline = load_timeline(self.storage, listing)
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
-            self._kept[:] = [(listing, timeline, snapshot)]
+            self._kept[:] = [((listing, credentials), timeline, snapshot)]
             return timeline, snapshot
 
 
