@@ -59,3 +59,4 @@ def store(object_store: "ObjectStore", monkeypatch: pytest.MonkeyPatch) -> "Iter
     yield object_store
     object_store.refused.clear()
     object_store.missing.clear()
+    object_store.besides = ""

@@ -5,6 +5,7 @@ Nothing leaves the machine. Tables are copied into its buckets from local folder
 
 import logging
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Thread
@@ -31,8 +32,12 @@ class ObjectStore:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []
         self.refused: set[str] = set()
+        self.keys_seen: set[str] = set()
+        """The access keys that requests were signed with."""
         self.missing: set[str] = set()
         """Parts of requests that are answered as if the object were not there."""
+        self.besides = ""
+        """What stands in the answer to a refused request behind its code and message."""
         self._s3 = DomainDispatcherApplication(create_backend_app)
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
@@ -89,12 +94,15 @@ class ObjectStore:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"].encode("latin-1").decode()
         asked = f"{path} {unquote(environ['QUERY_STRING'])} {environ.get('HTTP_RANGE', '')}".strip()
         self.requests.append((method, asked))
+        signed = re.search("Credential=([^/]*)/", environ.get("HTTP_AUTHORIZATION", ""))
+        self.keys_seen |= {signed[1]} if signed else set()
         for parts, status, code in (
             (self.refused, "403 Forbidden", "AccessDenied"),
             (self.missing, "404 Not Found", "NoSuchKey"),
         ):
             if any(part in asked for part in parts):
-                body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
+                said = f"<Code>{code}</Code><Message>{code}</Message>{self.besides}"
+                body = f"<?xml version='1.0'?><Error>{said}</Error>".encode()
                 start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
                 return [b"" if method == "HEAD" else body]
         return self._s3(environ, start)

@@ -12,7 +12,7 @@ from lakescan.secrets import masked
 
 
 class LakescanError(Exception):
-    """Base of every error that Lakescan raises on purpose; no secret of a location or of an answer is in its message."""
+    """Base of every error that Lakescan raises on purpose; its message has no secret of a location or of an answer."""
 
     def __init__(self, message: str) -> None:
         super().__init__(masked(message))

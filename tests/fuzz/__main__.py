@@ -14,8 +14,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.sample_tables import sample_tables
+
 from .runner import Finding, run
-from .samples import Case, names
+from .samples import Case
 from .verdicts import BUGS
 
 
@@ -31,7 +33,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="lakescan-fuzz-") as root:
         if given.case:
             return _repeat(Path(root), Case.of(given.case))
-        tables = given.tables.split(",") if given.tables else names()
+        tables = given.tables.split(",") if given.tables else [table.name for table in sample_tables()]
         cases = spread(tables, given.reads, given.seed)
         return _report(Path(root), cases, given.processes, given.verbose)
 
@@ -60,7 +62,8 @@ def _report(root: Path, cases: list[list[Case]], processes: int, verbose: bool) 
         if verbose or finding.outcome in BUGS:
             print(finding.shown(), flush=True)
     took = time.monotonic() - began
-    print(f"\n{outcomes.total()} damaged reads of {len(cases)} tables in {took:.0f} s ({outcomes.total() / took:.0f} a second)")
+    total = outcomes.total()
+    print(f"\n{total} damaged reads of {len(cases)} tables in {took:.0f} s ({total / took:.0f} a second)")
     for outcome, count in outcomes.most_common():
         print(f"  {count:6d}  {outcome}")
     for kind, found in sorted(classes.items(), key=lambda item: -len(item[1])):

@@ -50,7 +50,7 @@ def mutate(name: str, content: bytes, rng: random.Random) -> Mutated:
 
 
 def _fitting(name: str, content: bytes) -> list[Mutation]:
-    if name.endswith(".properties") or name.endswith(".hoodie_partition_metadata"):
+    if name.endswith((".properties", ".hoodie_partition_metadata")):
         return [_of_properties, _of_lines]
     if content[:4] == b"Obj\x01":
         return [_of_avro]

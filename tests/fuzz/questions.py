@@ -125,7 +125,8 @@ def _changes(path: Path) -> pa.Table:
 def _stream(path: Path) -> pa.Table:
     """Every batch of a new stream, as an engine reads them."""
     table = open_table(path)
-    pinned = pin_stream(table, {"startingVersion": "0", "ignoreChanges": "true"} if isinstance(table, DeltaTable) else {})
+    from_the_first = {"startingVersion": "0", "ignoreChanges": "true"}
+    pinned = pin_stream(table, from_the_first if isinstance(table, DeltaTable) else {})
     assert pinned
     stream = pinned.open(pinned.schema)
     start, batches = stream.initial_offset(), []

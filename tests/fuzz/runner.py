@@ -78,7 +78,7 @@ class _Child:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._process: subprocess.Popen[str] | None = None
-        self._said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115: as long as the child lives
+        self._said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
 
     def read(self, case: Case) -> Finding:
         process = self._process or self._start()
@@ -117,7 +117,8 @@ class _Child:
 
     def _reply(self) -> dict[str, Any] | str:
         """What the child says, or what has become of it."""
-        assert self._process and self._process.stdout
+        assert self._process
+        assert self._process.stdout
         ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
         if not ready:
             return HANG

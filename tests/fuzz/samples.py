@@ -7,15 +7,15 @@ remembered of a location is then not met again.
 import os
 import random
 import shutil
-import tarfile
-import zipfile
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.sample_tables import sample_table
+
 from .mutations import mutate
 
-_REPOSITORY = Path(__file__).parents[2]
-_DATA = _REPOSITORY / "tests" / "data"
+_MARKS = ("_delta_log", ".hoodie")
 
 
 @dataclass(frozen=True)
@@ -79,40 +79,19 @@ class Sample:
         return place
 
 
-def names() -> list[str]:
-    """Every sample table."""
-    return sorted(_sources())
-
-
 def unpacked(name: str, root: Path) -> Path:
-    """The table's folder, below `root` where it had to be unpacked."""
-    source, place = _sources()[name], root / name
+    """The table's folder below `root`, unpacked by whoever needs it first."""
+    place = root / name
     if not place.exists():
-        made = root / f"{name}.{os.getpid()}"
-        if source.is_dir():
-            shutil.copytree(source, made / "table")
-        elif source.suffix == ".zip":
-            with zipfile.ZipFile(source) as archive:
-                archive.extractall(made)
-        else:
-            with tarfile.open(source) as archive:
-                archive.extractall(made, filter="data")
+        made = Path(tempfile.mkdtemp(dir=root))
+        sample_table(name).unpack(made)
         try:
             made.rename(place)
         except OSError:
+            # Another process was faster.
             shutil.rmtree(made)
-    (found,) = [path for path in sorted(place.rglob("*")) if _is_table(path)][:1] or [place]
+    (found,) = {mark.parent for mark in place.rglob("*") if mark.name in _MARKS and ".hoodie" not in mark.parent.parts}
     return found
-
-
-def _sources() -> dict[str, Path]:
-    folders = [path.parent for root in (_DATA, _REPOSITORY / "examples") for path in root.rglob("_delta_log")]
-    archives = [*_DATA.rglob("*.tar.xz"), *_DATA.rglob("*.zip")]
-    return {path.name.split(".")[0]: path for path in [*folders, *archives]}
-
-
-def _is_table(path: Path) -> bool:
-    return (path / "_delta_log").is_dir() or (path / ".hoodie" / "hoodie.properties").is_file()
 
 
 def _is_side_file(path: Path) -> bool:

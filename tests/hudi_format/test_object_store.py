@@ -1,17 +1,24 @@
 """Hudi tables in an object store, which Arrow and hudi-rs both read: the same environment tells both where it is."""
 
+import socket
+import time
+import traceback
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
 
 import lakescan
-from lakescan import errors
+from lakescan import errors, locations
+from lakescan.hudi import engine
 from lakescan.hudi.engine import store_options
 from lakescan.locations import aws_environment
+from lakescan.storage import Storage
 from tests.object_store import BUCKET, ObjectStore
 
 from .tables import COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
@@ -98,6 +105,79 @@ def test_a_file_that_the_store_refuses_is_named(refused: str, named: str, unpack
     ) as error:
         lakescan.open(location).snapshot().scan().build().to_arrow()
     assert "403" in str(error.value) or "ACCESS_DENIED" in str(error.value)
+
+
+@pytest.mark.parametrize("refused", ["hoodie.properties", ".deltacommit", ".log.", ".parquet"])
+def test_a_token_in_the_stores_answer_is_not_shown(refused: str, unpack: Unpack, store: ObjectStore) -> None:
+    location = store.put(unpack("logs_v6"), "hudi-token")
+    store.refused.add(refused)
+    store.besides = "<Token-0>hunter2</Token-0><StringToSign>hunter2</StringToSign>"
+    with pytest.raises(errors.StorageFailure, match=r"AccessDenied|ACCESS_DENIED") as error:
+        lakescan.open(location).snapshot().scan().build().to_arrow()
+    # A worker's errors reach Spark's log with all that they came from.
+    assert "hunter2" not in "".join(traceback.format_exception(error.value))
+
+
+def test_a_reader_is_not_used_again_with_other_credentials(
+    unpack: Unpack, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = lakescan.open(store.put(unpack("logs_v6"), "hudi-keys"))
+    assert table.snapshot().scan().build().to_arrow().num_rows == 20
+    first = table.snapshot()
+    assert table.snapshot() is first
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another-key")
+    store.keys_seen.clear()
+    assert table.snapshot().scan().build().to_arrow().num_rows == 20
+    assert store.keys_seen == {"another-key"}
+
+
+class Silent:
+    """A server that takes connections and never answers."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._taken: list[socket.socket] = []
+        Thread(target=self._take, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def stop(self) -> None:
+        for taken in [self._socket, *self._taken]:
+            taken.close()
+
+    def _take(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._taken.append(self._socket.accept()[0])
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
+    server = Silent()
+    monkeypatch.setattr(locations, "SILENCE_S", 1)
+    monkeypatch.setattr(engine, "SILENCE_S", 1)
+    for name, value in {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "ENDPOINT_URL": server.url}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    yield server
+    server.stop()
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_store_that_never_answers_is_an_error_after_a_while() -> None:
+    began = time.monotonic()
+    with pytest.raises(errors.StorageFailure, match="s3://lake/silent"):
+        lakescan.open("s3://lake/silent")
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_store_that_never_answers_hudi_rs_is_an_error_after_a_while() -> None:
+    began = time.monotonic()
+    with pytest.raises(errors.StorageFailure, match="s3://lake/silent"):
+        engine.open_table(Storage.at("s3://lake/silent"))
+    assert time.monotonic() - began < 90
 
 
 def test_an_index_that_the_store_does_not_give_is_no_damage_to_it(unpack: Unpack, store: ObjectStore) -> None:
