@@ -32,6 +32,11 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.ReadOnly, ("lake", "DROP TABLE"), ["lake", "DROP TABLE"], "Write with the engine"),
     (errors.InternalError, ("what",), ["what"], "report this as a bug"),
     (errors.InvalidName, ("a.b", "why"), ["'a.b'", "why"], "cannot name a table"),
+    (errors.StartNotRebuilt, (FILE, 7, "why."), [FILE, "version 7", "why."], "Set startingVersionMode to relaxed"),
+    (errors.RelaxedStartRefused, (FILE, 7, "why."), [FILE, "version 7", "why."], "a newer startingVersion"),
+    (errors.SchemaTrackingBegun, (FILE, 7, "/schemas"), [FILE, "version 7", "/schemas"], "Restart the stream"),
+    (errors.OtherSchemaLog, ("/schemas", "a", FILE, "b"), ["/schemas", "id a", FILE, "id b"], "a folder of its own"),
+    (errors.HalfReadCommit, (FILE, 7), [FILE, "version 7"], "without readChangeFeed first"),
 ]
 
 

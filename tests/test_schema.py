@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakescan.errors import UnsupportedType
-from lakescan.schema import FIELD_ID, arrow_schema, field_at, primitive_type, prune, twin_of
+from lakescan.schema import FIELD_ID, VARIANT, arrow_schema, as_nullable, field_at, primitive_type, prune, twin_of
 from tests.tables import spark_schema
 
 
@@ -149,3 +149,17 @@ def test_the_twin_of_a_part_has_the_same_shape_in_the_parts_order() -> None:
     )
     pruned_element = pa.schema([("l", pa.list_(pa.struct([("f", pa.int64())])))])
     assert twin_of(pruned_element, TABLE, TWIN) == pa.schema([("c7", pa.list_(pa.struct([("c9", pa.int64())])))])
+
+
+def test_a_schema_as_nullable_has_no_required_field_at_any_depth_and_its_rows_are_the_same() -> None:
+    inner = pa.struct([pa.field("x", pa.int64(), nullable=False)])
+    listed = pa.list_(pa.field("element", inner, nullable=False))
+    mapped = pa.map_(pa.string(), pa.field("value", inner, nullable=False))
+    outer = pa.struct([pa.field("l", listed, nullable=False), pa.field("m", mapped, nullable=False)])
+    schema = pa.schema([pa.field("s", outer, nullable=False), pa.field("v", VARIANT, nullable=False)])
+    rows = [{"s": {"l": [{"x": 1}], "m": [("a", {"x": 2})]}, "v": {"value": b"1", "metadata": b"2"}}]
+    found = as_nullable(schema)
+    assert "not null" not in str(found.field("s").type).replace("string not null", "string")
+    assert found.field("v").type == VARIANT
+    batch = pa.RecordBatch.from_pylist(rows, schema).cast(found)
+    assert batch.to_pylist() == rows

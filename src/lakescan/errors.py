@@ -324,13 +324,14 @@ class InvalidOffset(LakescanError, ValueError):
 
 
 class StartNotRebuilt(LakescanError):
-    """In exact mode: the snapshot at the version where a stream starts cannot be rebuilt."""
+    """In exact mode: the snapshot at the version where a stream starts, or goes on, can be neither rebuilt nor proven."""
 
     def __init__(self, location: str, version: int, why: str) -> None:
         super().__init__(
-            f"A stream of {location} cannot start at version {version}: the snapshot there, which says how its "
-            f"commit is to be read, cannot be rebuilt. {why} Set startingVersionMode to relaxed, which uses the "
-            "nearest newer snapshot where that is safe, or give a newer startingVersion."
+            f"A stream of {location} cannot read version {version} in startingVersionMode exact: the snapshot there, "
+            f"which says how its commit is to be read, cannot be rebuilt. {why} Set startingVersionMode to relaxed, "
+            "which uses the nearest newer snapshot where that is safe, or start with a newer startingVersion and a new "
+            "checkpoint."
         )
 
 
@@ -339,8 +340,9 @@ class RelaxedStartRefused(LakescanError):
 
     def __init__(self, location: str, version: int, why: str) -> None:
         super().__init__(
-            f"A stream of {location} cannot start at version {version}, not in startingVersionMode relaxed either: "
-            f"{why} Reading it with a newer version's metadata could give wrong rows. Give a newer startingVersion."
+            f"A stream of {location} cannot read version {version}, not in startingVersionMode relaxed either: {why} "
+            "Reading it with a newer version's metadata could give wrong rows. Start with a newer startingVersion and "
+            "a new checkpoint."
         )
 
 
@@ -354,6 +356,17 @@ class NotAnAppend(LakescanError):
             f"Version {version} of {location} ({operation}) {kind} that the stream may already have given. Set one of "
             f"{options}skipChangeCommits (leave such commits out), ignoreChanges (give the rewritten files again, "
             "with rows that may be there already), or readChangeFeed (read the changes as rows)."
+        )
+
+
+class HalfReadCommit(LakescanError):
+    """A stream that stopped inside a commit is to go on with other rows than it was giving."""
+
+    def __init__(self, location: str, version: int) -> None:
+        super().__init__(
+            f"The stream of {location} stopped inside version {version}, after some of the files that it appended; "
+            "the changes of that version are in other files, so readChangeFeed cannot go on there. Let the stream "
+            "finish the version without readChangeFeed first, or start with a new checkpoint."
         )
 
 
@@ -395,6 +408,26 @@ class SchemaTrackingNeeded(LakescanError):
             f"Between version {version} of {location} and the stream's schema {what}. A stream passes such a change "
             "only with schemaTrackingLocation, a folder in which it keeps the schema it is at: set it and restart, or "
             "start with a new checkpoint after the change."
+        )
+
+
+class SchemaTrackingBegun(LakescanError):
+    """A stream that began without a schemaTrackingLocation has one now, and is at another schema than the newest."""
+
+    def __init__(self, location: str, version: int, folder: str) -> None:
+        super().__init__(
+            f"The stream of {location} keeps its schema in {folder} from now on, and is at the schema of version "
+            f"{version}. Restart the stream from the same checkpoint: it goes on with that schema."
+        )
+
+
+class OtherSchemaLog(LakescanError):
+    """A schemaTrackingLocation that holds the schemas of another table."""
+
+    def __init__(self, folder: str, found: str, location: str, expected: str) -> None:
+        super().__init__(
+            f"The schemas in the schemaTrackingLocation {folder} are those of another table (id {found}) than "
+            f"{location} (id {expected}). Give each stream a folder of its own."
         )
 
 

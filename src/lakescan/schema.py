@@ -204,3 +204,23 @@ def _twin_type(wanted: pa.DataType, type_: pa.DataType, twin: pa.DataType) -> pa
         key = _twin_field(wanted.key_field, type_.key_field, twin.key_field)
         return pa.map_(key, _twin_field(wanted.item_field, type_.item_field, twin.item_field))
     return twin
+
+
+def as_nullable(schema: pa.Schema) -> pa.Schema:
+    """The schema with every field, element and value nullable; a variant stays what it is."""
+    return pa.schema([_nullable_field(field) for field in schema])
+
+
+def _nullable_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_nullable_type(field.type)).with_nullable(True)
+
+
+def _nullable_type(type_: pa.DataType) -> pa.DataType:
+    if type_.equals(VARIANT):
+        return type_
+    if pa.types.is_struct(type_):
+        return pa.struct([_nullable_field(field) for field in type_])
+    if pa.types.is_map(type_):
+        key = type_.key_field.with_type(_nullable_type(type_.key_type))
+        return pa.map_(key, _nullable_field(type_.item_field))
+    return pa.list_(_nullable_field(type_.value_field)) if pa.types.is_list(type_) else type_

@@ -151,6 +151,28 @@ def test_the_filter_option_leaves_out_files_and_rows(tmp_path: Path) -> None:
     assert sum(part.value.task.pieces.num_rows for part in reader.partitions()) == 1
 
 
+def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(spark: SparkSession, tmp_path: Path) -> None:
+    inner = pa.struct([pa.field("x", pa.int64(), nullable=False)])
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False),
+            pa.field("s", inner, nullable=False),
+            pa.field("l", pa.list_(pa.field("element", inner))),
+            pa.field("part", pa.int32(), nullable=False),
+        ]
+    )
+    built = DeltaBuilder(tmp_path / "table", schema, partition_by=["part"])
+    stored = pa.schema([field for field in schema if field.name != "part"])
+    built.append(pa.Table.from_pylist([{"id": 1, "s": {"x": 2}, "l": [{"x": 3}]}], stored), partition={"part": "4"})
+    found = spark.read.format("lakescan").load(built.path)
+    row = {"id": 1, "s": {"x": 2}, "l": [{"x": 3}], "part": 4}
+    assert [one.asDict(recursive=True) for one in found.collect()] == [row]
+    assert [one["part"] for one in found.select("part").collect()] == [4]
+    stream = Query(spark, built.path, tmp_path / "checkpoint", startingVersion="0")
+    stream.run()
+    assert [one.asDict(recursive=True) for batch in stream.batches.values() for one in batch] == [row]
+
+
 @pytest.mark.parametrize(
     ("options", "schema", "said"),
     [

@@ -4,6 +4,7 @@ A name that is not an option is refused, because a misspelled starting point wou
 were asked for.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from lakescan.errors import InvalidOption
@@ -13,7 +14,14 @@ LATEST = "latest"
 LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 # What a batch takes where nothing is said.
 DEFAULT_LIMITS = Limits(files=1000)
-_UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
+# As Spark reads a size: 1k, 1ki, 1kb and 1kib are all 1024 bytes.
+_UNITS = {"": 1, "b": 1} | {
+    f"{letter}{ending}": 1 << (10 * power)
+    for power, letter in enumerate("kmgtp", start=1)
+    for ending in ("", "i", "b", "ib")
+}
+_SIZE = re.compile(r"([0-9]+)([a-z]*)")
+_LARGEST = (1 << 63) - 1
 
 
 def given_options(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
@@ -47,18 +55,16 @@ def _positive(given: Mapping[str, str], name: str, read: Callable[[str], int | N
     if name not in given:
         return None
     value = read(given[name])
-    if value is None or value <= 0:
+    if value is None or not 0 < value <= _LARGEST:
         raise InvalidOption(name, f"{given[name]!r} is not a number above zero.")
     return value
 
 
 def _count(text: str) -> int | None:
-    return int(text) if text.strip().isdigit() else None
+    return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def _bytes(text: str) -> int | None:
-    """A size as Spark writes it: 1048576, 1m, 10MB, 1g."""
-    found = text.strip().lower()
-    digits = found.rstrip("bkmg")
-    unit = _UNITS.get(found[len(digits) :] or "b")
-    return int(digits) * unit if digits.isdigit() and unit else None
+    """A size as Spark writes it: 1048576, 1m, 10MB, 1gib."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    return int(found[1]) * _UNITS[found[2]] if found and found[2] in _UNITS else None

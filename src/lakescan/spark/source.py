@@ -18,6 +18,7 @@ from lakescan.errors import InvalidOption, LakescanError, UnknownStreamSchema, U
 from lakescan.formats import FORMATS_OPTIONS, as_asked, open_table, pin_stream
 from lakescan.reader.read import read_task
 from lakescan.scan.stream import Offset, PinnedStream, Stream, StreamTask
+from lakescan.schema import as_nullable
 from lakescan.spark.stream_api import (
     HAS_ADMISSION_CONTROL,
     SupportsTriggerAvailableNow,
@@ -176,8 +177,10 @@ def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
     # Spark makes one partition without a value where there is nothing to read.
     if not isinstance(partition.value, StreamTask):
         return
+    declared = as_nullable(partition.value.plan.output)
     try:
-        yield from read_task(partition.value.plan, partition.value.task)
+        for batch in read_task(partition.value.plan, partition.value.task):
+            yield batch if batch.schema.equals(declared) else batch.cast(declared)
     except LakescanError as error:
         raise error.with_traceback(None) from None
 

@@ -22,6 +22,7 @@ class ModelVersion:
 
     kind: str  # append, delete, change, none
     new_rows: list[Row]  # of files that are new and hold data that changed
+    added_rows: list[Row]  # of every file that the commit adds and that holds data that changed
     live_rows: list[Row]
     columns: list[str]
 
@@ -64,7 +65,7 @@ class History:
         self.mapped = False
         self._ids = 0
         self.versions: list[ModelVersion] = []
-        self._record("none", [])
+        self._record("none", [], [])
 
     @property
     def newest(self) -> int:
@@ -188,11 +189,12 @@ class History:
         self.built.commit({"commitInfo": {"operation": kind.upper()}}, *actions, *body)
         # What a commit adds comes in the order of its lines; rows are compared without order.
         self.files = [file for file in self.files if not any(file is gone for gone in removed or [])] + (added or [])
-        self._record(kind, [row for file in new or [] for row in file.rows])
+        again = [row for file in added or [] for row in file.live] if data_change else []
+        self._record(kind, [row for file in new or [] for row in file.rows], again)
 
-    def _record(self, kind: str, new_rows: list[Row]) -> None:
+    def _record(self, kind: str, new_rows: list[Row], added_rows: list[Row]) -> None:
         live = [row for file in self.files for row in file.live]
-        self.versions.append(ModelVersion(kind, new_rows, live, list(self.columns)))
+        self.versions.append(ModelVersion(kind, new_rows, added_rows, live, list(self.columns)))
 
     def _some_file(self) -> File | None:
         candidates = [file for file in self.files if file.live]

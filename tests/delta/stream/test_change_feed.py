@@ -9,13 +9,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakescan.errors import ChangesNotRecorded, InvalidOption, SchemaChanged, SchemaTrackingNeeded, UnsupportedFeature
+from lakescan.errors import (
+    ChangesNotRecorded,
+    HalfReadCommit,
+    InvalidOption,
+    SchemaChanged,
+    SchemaTrackingNeeded,
+    UnsupportedFeature,
+)
 from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits
 from tests.delta.feeds import ON, feed, rows
 from tests.delta.stream.engine import Engine, pin
 from tests.delta.stream.history import History, Row
 from tests.expected import copied, in_order, tables
+from tests.tables import DeltaBuilder
 
 HISTORIES = 120 * int(os.environ.get("LAKESCAN_FUZZ", "1"))
 OWN = ("_change_type", "_commit_version", "_commit_timestamp")
@@ -158,3 +166,31 @@ def test_the_feed_and_options_that_leave_changes_out_do_not_go_together(tmp_path
     built = feed(tmp_path)
     with pytest.raises(InvalidOption, match="readChangeFeed gives every change"):
         pin(built.path, readChangeFeed=True, skipChangeCommits=True)
+
+
+def half_read(root: Path, change: bool) -> Engine:
+    """A stream of appended rows that stopped after the first of two files of version 1."""
+    built = DeltaBuilder(root, pa.schema([("id", pa.int64())]), properties={"delta.enableChangeDataFeed": "true"})
+    first = built.add(pa.table({"id": pa.array([1], pa.int64())}))
+    built.commit(first, built.add(pa.table({"id": pa.array([2], pa.int64())})))
+    if change:
+        made = [built.add(pa.table({"id": pa.array([number], pa.int64())})) for number in (3, 4)]
+        built.commit(built.remove(first), *made)
+    options = {"startingVersion": 2 if change else 1, "maxFilesPerTrigger": 1, "ignoreChanges": True}
+    engine = Engine(built.path, options)
+    engine.batch()
+    engine.restart()
+    engine.options = {"readChangeFeed": True}
+    return engine
+
+
+def test_a_restart_with_the_feed_inside_a_commit_of_appends_gives_the_files_that_are_left(tmp_path: Path) -> None:
+    engine = half_read(tmp_path, change=False)
+    engine.drain()
+    assert [(row["id"], row.get("_change_type")) for row in engine.rows] == [(1, None), (2, "insert")]
+
+
+def test_a_restart_with_the_feed_inside_a_commit_of_changes_is_refused(tmp_path: Path) -> None:
+    engine = half_read(tmp_path, change=True)
+    with pytest.raises(HalfReadCommit, match=r"inside version 2.*without readChangeFeed first"):
+        engine.drain()

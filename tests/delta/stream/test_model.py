@@ -34,7 +34,7 @@ def delivers(version: ModelVersion, options: dict[str, Any]) -> list[Row] | None
     if options.get("skipChangeCommits"):
         return []
     if options.get("ignoreChanges"):
-        return version.new_rows
+        return version.added_rows
     if version.kind == "delete" and options.get("ignoreDeletes"):
         return []
     return None

@@ -2,7 +2,8 @@
 
 A commit that changes no data (OPTIMIZE, Z-order) gives no rows. A commit that only takes rows away, by removing
 files or by a larger deletion vector, is a delete; one that takes away and adds is a change. Both are errors
-unless the options say otherwise.
+unless the options say otherwise. `ignoreChanges` gives every file that such a commit adds, as Delta does: also one
+that was there before with fewer rows deleted.
 """
 
 import pyarrow as pa
@@ -22,12 +23,13 @@ def new_files(commit: TableCommit, options: StreamOptions) -> pa.Table:
         return adds
     if options.skip_change_commits:
         return adds.slice(0, 0)
+    if options.ignore_changes:
+        return adds
     operation = str(commit.info.get("operation") or "no operation named")
     # RESTORE may give rows back that an older vector had deleted.
-    fresh = adds if operation == "RESTORE" else adds.filter(pc.invert(_only_lost_rows(adds, removes)))
-    deletes_only = not fresh.num_rows
-    if options.ignore_changes or (deletes_only and options.ignore_deletes):
-        return fresh
+    deletes_only = not adds.num_rows or (operation != "RESTORE" and pc.all(_only_lost_rows(adds, removes)).as_py())
+    if deletes_only and options.ignore_deletes:
+        return adds.slice(0, 0)
     raise NotAnAppend(commit.storage.location, commit.version, operation, deletes_only)
 
 

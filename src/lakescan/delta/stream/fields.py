@@ -16,6 +16,7 @@ from lakescan.delta.protocol import Metadata
 from lakescan.delta.type_widening import widens
 
 ADDED, DROPPED, RENAMED, WIDENED, RETYPED = "added", "dropped", "renamed", "widened", "retyped"
+REPARTITIONED = "repartitioned"
 # A name that no file has: a column that the version does not have is null in its files, whatever they hold.
 _ABSENT = "\0absent"
 
@@ -73,8 +74,13 @@ def children(type_: pa.DataType) -> list[pa.Field]:
 
 
 def changes(older: Metadata, newer: Metadata) -> list[Change]:
-    """Everything that became of the columns between two versions."""
-    return list(_changes(Fields.of(older), Fields.of(newer), ""))
+    """Everything that became of the columns between two versions, and of which of them the table is partitioned by."""
+    before, after = Fields.of(older), Fields.of(newer)
+    found = list(_changes(before, after, ""))
+    if [before.find(after, at) for at in newer.partition_places] != list(older.partition_places):
+        then, now = (", ".join(metadata.partition_columns) or "none" for metadata in (older, newer))
+        found.append(Change(REPARTITIONED, f"the partition columns were changed from {then} to {now}"))
+    return found
 
 
 def _changes(older: Fields, newer: Fields, path: str) -> Iterator[Change]:

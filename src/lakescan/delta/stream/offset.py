@@ -20,6 +20,11 @@ class Position:
     index: int = 0
     snapshot: bool = False
 
+    @property
+    def last_version(self) -> int:
+        """The newest version of which something has been given."""
+        return self.version if self.index or self.snapshot else self.version - 1
+
     def after_version(self) -> "Position":
         return Position(self.version + 1)
 

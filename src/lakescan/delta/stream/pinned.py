@@ -20,7 +20,7 @@ from lakescan.delta.stream.source import DeltaStream
 from lakescan.delta.stream.start import origin_of, starting_state
 from lakescan.delta.stream.walk import Walk
 from lakescan.delta.table import DeltaTable
-from lakescan.errors import InvalidVersion
+from lakescan.errors import InvalidVersion, VersionNotFound
 from lakescan.scan.stream import Limits
 from lakescan.storage import Storage
 
@@ -81,10 +81,16 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
     newest = walk.initial_state(listing, listing.latest).metadata
     if options.schema_tracking_location is None:
         return listing.latest, newest
-    tracked = SchemaLog.at(options.schema_tracking_location).newest()
+    log = SchemaLog.at(options.schema_tracking_location)
+    tracked = log.newest()
     if tracked is not None:
+        log.refuse_other_table(tracked[1], table.location, newest.table_id)
         return tracked
-    origin = origin_of(table, listing, options, dict(newest.properties))
+    try:
+        origin = origin_of(table, listing, options, dict(newest.properties))
+    except VersionNotFound:
+        # A stream under way needs its origin no more, and one that is new is told when it begins.
+        return listing.latest, newest
     if origin.version >= listing.latest:
         return listing.latest, newest
     return origin.version, starting_state(table.storage, listing, origin.version, options.relaxed).state.metadata

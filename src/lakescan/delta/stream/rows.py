@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.delta.change_files import (
     CHANGE_TYPE,
@@ -24,7 +25,7 @@ from lakescan.delta.commit_range import TableCommit
 from lakescan.delta.data_files import DeltaFiles
 from lakescan.delta.stream.commit_files import new_files
 from lakescan.delta.stream.options import StreamOptions
-from lakescan.errors import ChangesNotRecorded, UnsupportedFeature
+from lakescan.errors import ChangesNotRecorded, HalfReadCommit, UnsupportedFeature
 from lakescan.reader.plan import ComputedColumn, DataFiles
 from lakescan.storage import Storage
 
@@ -47,6 +48,9 @@ class StreamRows(Protocol):
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
         """The files that hold the commit's rows, always in the same order."""
+
+    def refuse_half(self, commit: TableCommit) -> None:
+        """An error where a position in the commit, which another kind of rows may have left, counts other files."""
 
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         """The files of the snapshot that a commit left, asked for only where it is needed."""
@@ -76,6 +80,9 @@ class AppendedRows:
     def of_commit(self, commit: TableCommit) -> pa.Table:
         return new_files(commit, self.options)
 
+    def refuse_half(self, commit: TableCommit) -> None:
+        """Nothing: change rows come in whole commits, so only a stream of this kind stops inside one."""
+
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         return files
 
@@ -103,6 +110,11 @@ class ChangedRows:
     def of_commit(self, commit: TableCommit) -> pa.Table:
         _refuse_unreadable(commit)
         return change_files(commit, commit.partition_fields)
+
+    def refuse_half(self, commit: TableCommit) -> None:
+        """Of a commit that only appends, the files are the same in the same order; of any other they are not."""
+        if commit.cdc.num_rows or pc.any(commit.removes["data_change"]).as_py():
+            raise HalfReadCommit(commit.storage.location, commit.version)
 
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         found = commit()

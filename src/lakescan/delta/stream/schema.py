@@ -2,8 +2,8 @@
 
 It is fixed while a query runs. Rows of an older version are given in it with nulls for columns that were added
 since. A newer version that adds a column or widens a type stops the stream: after a restart the schema is the
-newer one. A column that was renamed, dropped or retyped fits no single schema; only a stream that keeps its
-schema in a schemaTrackingLocation passes it, one schema at a time.
+newer one. A column that was renamed, dropped or retyped fits no single schema, and other partition columns are
+another layout; only a stream that keeps its schema in a schemaTrackingLocation passes these, one schema at a time.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class StreamSchema:
 
     def check(self, location: str, version: int, found: Metadata) -> None:
         """An error unless rows of the version can be given in this schema."""
-        if found.schema_json == self.metadata.schema_json and found.mapping_mode == self.metadata.mapping_mode:
+        if _same(found, self.metadata):
             return
         newer = version > self.version
         differing = changes(self.metadata, found) if newer else changes(found, self.metadata)
@@ -73,3 +73,12 @@ class StreamSchema:
         columns += [member(found, field.name) for field in own]
         values = pa.StructArray.from_arrays(columns, fields=[*fields, *own]) if columns else empty_structs(len(found))
         return files.set_column(files.schema.get_field_index("partition"), "partition", values)
+
+
+def _same(one: Metadata, other: Metadata) -> bool:
+    """Whether nothing of what `changes` compares is different."""
+    return (one.schema_json, one.mapping_mode, one.partition_columns) == (
+        other.schema_json,
+        other.mapping_mode,
+        other.partition_columns,
+    )

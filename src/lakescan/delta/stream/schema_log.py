@@ -1,7 +1,8 @@
 """The schemas that a stream has come through, one JSON file each, in a folder that the user gave.
 
 A file is named by the version whose schema it holds, appears whole or not at all, and is never changed. The
-newest is the schema that the stream is at.
+newest is the schema that the stream is at. Each names its table by the table's id, and a log of another table is
+refused: its columns would be read as nulls.
 """
 
 import json
@@ -13,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from lakescan.delta.protocol import Metadata
-from lakescan.errors import CorruptLog, StorageFailure
+from lakescan.errors import CorruptLog, OtherSchemaLog, StorageFailure
 from lakescan.locations import file_system, locate
 from lakescan.storage import Storage
 
@@ -51,6 +52,10 @@ class SchemaLog:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptLog(self.storage.full_path(file), f"no schema of a stream ({error!r})") from error
+
+    def refuse_other_table(self, found: Metadata, location: str, table_id: str) -> None:
+        if found.table_id != table_id:
+            raise OtherSchemaLog(self.storage.location, found.table_id, location, table_id)
 
     def append(self, version: int, metadata: Metadata) -> None:
         """Write down that the stream goes on with this schema; again with the same version is the same as once."""

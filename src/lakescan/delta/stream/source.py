@@ -26,7 +26,14 @@ from lakescan.delta.stream.schema_log import SchemaLog
 from lakescan.delta.stream.start import origin_of
 from lakescan.delta.stream.walk import Walk
 from lakescan.delta.table import DeltaTable
-from lakescan.errors import LakescanError, SchemaChanged, SchemaTrackingNeeded, TableReplaced, VersionNotFound
+from lakescan.errors import (
+    LakescanError,
+    SchemaChanged,
+    SchemaTrackingBegun,
+    SchemaTrackingNeeded,
+    TableReplaced,
+    VersionNotFound,
+)
 from lakescan.scan.admission import Admission
 from lakescan.scan.packing import pack
 from lakescan.scan.stream import Limits, Offset, StreamTask
@@ -48,6 +55,7 @@ class DeltaStream:
         self._schema_log = None if tracked is None else SchemaLog.at(tracked)
         self._first: Position | None = None
         self._tried_origin = False
+        self._tracking = False
 
     @property
     def location(self) -> str:
@@ -68,7 +76,10 @@ class DeltaStream:
     def next_offset(self, start: Offset, limits: Limits) -> Offset:
         """The end of the batch that begins at `start`: `start` itself where there is nothing to read."""
         listing = self._walk.listing()
-        offset = parse_offset(start) or self._begin(listing)
+        begun = parse_offset(start)
+        if begun is not None:
+            self._go_on(listing, begun.position.version)
+        offset = begun or self._begin(listing)
         admission, end = Admission(limits), offset.position
         first = end.version
         try:
@@ -85,7 +96,7 @@ class DeltaStream:
             # What lies before the commit at fault is given first; the next call comes to it again and raises.
             if end == offset.position:
                 raise
-        if end == offset.position and parse_offset(start) is not None:
+        if end == offset.position and begun is not None:
             return start
         return offset.at(end, self._notes(first, end, admission, listing.latest)).to_json()
 
@@ -110,6 +121,7 @@ class DeltaStream:
         begin = begun or replace(stop, position=stop.origin or self._origin(self._walk.listing()))
         if begin.position == stop.position:
             return []
+        self._go_on(self._walk.listing(), stop.position.last_version)
         tasks: list[StreamTask] = []
         for state, files in self._batch_files(begin, stop.position):
             plan = self.schema.read_plan(self._rows, state.metadata)
@@ -131,6 +143,19 @@ class DeltaStream:
         newest = self._walk.initial_state(listing, listing.latest)
         return StreamOffset(newest.metadata.table_id, origin, origin)
 
+    def _go_on(self, listing: LogListing, version: int) -> None:
+        """A schema log that is new to a stream which began without it begins with the schema of this version."""
+        log = self._schema_log
+        if log is None or self._tracking:
+            return
+        if log.newest() is None:
+            at = min(version, listing.latest)
+            metadata = self._walk.state_at(listing, at).metadata
+            log.append(at, metadata)
+            if self.schema.differs(metadata):
+                raise SchemaTrackingBegun(self.location, at, log.storage.location)
+        self._tracking = True
+
     def _origin(self, listing: LogListing) -> Position:
         newest = self._walk.initial_state(listing, listing.latest)
         return origin_of(self._table, listing, self.options, dict(newest.metadata.properties))
@@ -144,7 +169,7 @@ class DeltaStream:
             position = position.after_version()
         for commit in self._walk.commits(listing, position.version, listing.latest):
             self._check(listing, offset, commit)
-            yield commit.version, self._rows.of_commit(commit)
+            yield commit.version, self._rows_of(commit, position)
 
     def _batch_files(self, begin: StreamOffset, end: Position) -> Iterator[tuple[TableState, pa.Table]]:
         """The batch's files, those of versions in one and the same state together."""
@@ -158,17 +183,21 @@ class DeltaStream:
             if end.snapshot:
                 return
             start = start.after_version()
-        last = end.version if end.index else end.version - 1
-        commits = self._walk.commits(listing, start.version, last)
+        commits = self._walk.commits(listing, start.version, end.last_version)
         for state, run in groupby(commits, attrgetter("state")):
             parts = []
             for commit in run:
                 self._check(listing, begin, commit)
-                files = self._rows.of_commit(commit)
+                files = self._rows_of(commit, start)
                 first = start.index if commit.version == start.version else 0
                 stop = end.index if commit.version == end.version else files.num_rows
                 parts.append(files.slice(first, stop - first))
             yield state, pa.concat_tables(parts)
+
+    def _rows_of(self, commit: TableCommit, begin: Position) -> pa.Table:
+        if commit.version == begin.version and begin.index:
+            self._rows.refuse_half(commit)
+        return self._rows.of_commit(commit)
 
     def _initial_files(self, listing: LogListing, version: int) -> pa.Table:
         """The files of the initial snapshot, oldest first."""
@@ -211,7 +240,7 @@ class DeltaStream:
             raise TableReplaced(self.location, offset.table_id, found.table_id)
 
     def _notes(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
-        last = end.version if end.index or end.snapshot else end.version - 1
+        last = end.last_version
         notes: dict[str, Any] = {
             "fromVersion": first,
             "toVersion": last,

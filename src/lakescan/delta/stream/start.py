@@ -1,13 +1,14 @@
 """Where a stream starts, and the protocol and metadata that its first commit is read with.
 
 A starting point outside the commits that are there is an error that names the range; one past the newest waits.
-In exact mode the state at the start is rebuilt or the stream is refused. In relaxed mode what the log still
-proves about the start is used, and only what it does not prove is taken from the nearest newer version: such
-commits are marked, and `evidence` checks every file of them. No failure here ever becomes an empty stream.
+In exact mode the state at the start is rebuilt, or proven by what is left of the log, or the stream is refused. In
+relaxed mode what is not proven is taken from the nearest newer version: such commits are marked, and `evidence`
+checks every file of them. No failure here ever becomes an empty stream.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lakescan.delta.commit_range import TableState, commits_of, first_commit, texts_of
 from lakescan.delta.commits import CommitText
@@ -15,6 +16,7 @@ from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata, Protocol
 from lakescan.delta.stream.offset import Position
 from lakescan.delta.stream.options import StreamOptions
+from lakescan.delta.stream.proof import newest_action, proven_state, run_before
 from lakescan.delta.table import DeltaTable
 from lakescan.delta.time_travel import commit_after, parse_timestamp
 from lakescan.errors import (
@@ -73,7 +75,7 @@ def refuse_missing(listing: LogListing, version: int) -> None:
 def starting_state(storage: Storage, listing: LogListing, version: int, relaxed: bool) -> StartingState:
     """The state in force at a version that is there."""
     try:
-        return StartingState(version, TableState.at(storage, listing, version), version)
+        return StartingState(version, _rebuilt_or_proven(storage, listing, version), version)
     except _NOT_REBUILT as error:
         if not relaxed:
             raise StartNotRebuilt(listing.location, version, str(error)) from error
@@ -84,9 +86,19 @@ def starting_state(storage: Storage, listing: LogListing, version: int, relaxed:
         return _relaxed(storage, listing, version, error)
 
 
+def _rebuilt_or_proven(storage: Storage, listing: LogListing, version: int) -> TableState:
+    try:
+        return TableState.at(storage, listing, version)
+    except (VersionNotFound, MissingCommit, CorruptLog):
+        state = proven_state(storage, listing, version)
+        if state is None:
+            raise
+        return state
+
+
 def _relaxed(storage: Storage, listing: LogListing, version: int, why: LakescanError) -> StartingState:
     newer, state = _nearest_newer(storage, listing, version, why)
-    before = _run_before(storage, listing, version)
+    before = run_before(storage, listing, version)
     between = [text for text, _ in texts_of(storage, commits_of(listing, version + 1, newer))]
     protocol, _ = _piece("protocol", before, between)
     metadata, known_from = _piece("metaData", before, between)
@@ -128,26 +140,16 @@ def _nearest_newer(storage: Storage, listing: LogListing, version: int, why: Lak
     ) from why
 
 
-def _run_before(storage: Storage, listing: LogListing, version: int) -> list[CommitText]:
-    """The commits up to and with the version that follow each other without a gap, oldest first."""
-    there = {commit.version for commit in listing.commits}
-    oldest = version
-    while oldest - 1 in there:
-        oldest -= 1
-    return [text for text, _ in texts_of(storage, commits_of(listing, oldest, version))]
-
-
 def _piece(
     name: str, before: Sequence[CommitText], between: Sequence[CommitText]
-) -> tuple[tuple[CommitText, dict[str, object]] | None, int]:
+) -> tuple[tuple[CommitText, Mapping[str, Any]] | None, int]:
     """An action in force at the start, None where it is the newer snapshot's own; and how many commits after the
     start lie before the one it was taken from, or -1 where it is proven."""
-    for text in reversed(before):
-        for action in reversed(list(text.actions(name))):
-            return (text, dict(action)), -1
+    if found := newest_action(name, before):
+        return found, -1
     for at, text in enumerate(between):
-        for action in reversed(list(text.actions(name))):
-            return (text, dict(action)), at
+        if found := newest_action(name, [text]):
+            return found, at
     return None, -1
 
 

@@ -64,6 +64,10 @@ class Walk:
             return before.state
         return TableState.at(self.table.storage, listing, version - 1) if version > listing.earliest else None
 
+    def state_at(self, listing: LogListing, version: int) -> TableState:
+        """The state in force at a version, as the mode of the stream allows."""
+        return starting_state(self.table.storage, listing, version, self._relaxed).state
+
     def initial_state(self, listing: LogListing, version: int) -> TableState:
         """The state at a version whose whole snapshot is read."""
         return TableState.at(self.table.storage, listing, version)
