@@ -324,7 +324,7 @@ class InvalidOffset(LakescanError, ValueError):
 
 
 class StartNotRebuilt(LakescanError):
-    """In exact mode: the snapshot at the version where a stream starts, or goes on, can be neither rebuilt nor proven."""
+    """In exact mode: the state at the version where a stream starts, or goes on, is neither rebuilt nor proven."""
 
     def __init__(self, location: str, version: int, why: str) -> None:
         super().__init__(

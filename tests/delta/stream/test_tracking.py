@@ -33,7 +33,6 @@ def until_done(engine: Engine) -> list[type[Exception]]:
         try:
             engine.drain()
         except (SchemaChanged, SchemaTrackingBegun) as error:
-            assert "Restart the stream" in str(error)
             stopped.append(type(error))
             engine.restart()
         else:
@@ -69,7 +68,7 @@ def test_a_schema_log_that_comes_before_the_rename_keeps_the_rows_before_it_in_t
     built.append(row(2, "new"))
     engine.options = {**engine.options, "schemaTrackingLocation": str(tmp_path / "schemas")}
     engine.restart()
-    assert until_done(engine) == [SchemaTrackingBegun, SchemaChanged] or engine.rows
+    assert until_done(engine) == [SchemaChanged]
     assert engine.rows == [{"id": 0, "old": "v0"}, {"id": 1, "old": "v1"}, {"id": 2, "new": "v2"}]
 
 
