@@ -60,6 +60,27 @@ class StorageFailure(LakescanError, OSError):
         super().__init__(f"{path} could not be read: {why}. Check the credentials, permissions and network, and retry.")
 
 
+class NotAFile(StorageFailure):
+    """Where a file should be there is a folder, a pipe, a socket or a device."""
+
+    def __init__(self, path: str) -> None:
+        LakescanError.__init__(
+            self,
+            f"{path} is no regular file but a folder, a pipe, a socket or a device, and is not read. Put the file back "
+            "that belongs there.",
+        )
+
+
+class NotEnoughMemory(LakescanError):
+    """The rows of a data file, or what is made of them, do not fit the memory that there is."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(
+            f"The rows of the data file {file} do not fit the memory of this process ({why}). Read fewer columns or "
+            "rows, take them batch by batch (to_batches), or give the process more memory."
+        )
+
+
 class VersionNotFound(LakescanError, ValueError):
     """A version or a time outside what the log can rebuild."""
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
-from lakescan.errors import StorageFailure
+from lakescan.errors import NotAFile, StorageFailure
 from lakescan.locations import SCHEME, file_system, has_scheme, locate, store_of
 from lakescan.secrets import masked
 
@@ -108,6 +108,9 @@ class Storage:
         """The file, for Arrow to read at any position; a small one of a store is asked for once, as a whole."""
         filesystem, resolved = self._resolve(path)
         with self.named_failures(path):
+            if filesystem.type_name == "local" and os.path.exists(resolved) and not os.path.isfile(resolved):
+                # Whoever opens a pipe waits until somebody writes to it.
+                raise NotAFile(self.full_path(path))
             file = filesystem.open_input_file(resolved)
             if filesystem.type_name == "local" or file.size() > _NEAR:
                 return file

@@ -160,6 +160,10 @@ class AllBut:
 
     wanted: BitMap64
 
+    @property
+    def last(self) -> int | None:
+        return Deleted(self.wanted).last
+
     def between(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
         every = np.arange(start, stop, dtype=np.uint64)
         kept = Deleted(self.wanted).between(start, stop)

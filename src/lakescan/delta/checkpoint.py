@@ -223,7 +223,13 @@ class CheckpointFiles:
 
 
 def _parquet(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
-    return pq.ParquetFile(source, metadata=metadata, coerce_int96_timestamp_unit="us", pre_buffer=True)
+    return pq.ParquetFile(
+        source,
+        metadata=metadata,
+        coerce_int96_timestamp_unit="us",
+        pre_buffer=True,
+        page_checksum_verification=True,
+    )
 
 
 def _plain(action: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -37,6 +37,10 @@ class DeletedRows:
     def __len__(self) -> int:
         return len(self.bitmap)
 
+    @property
+    def last(self) -> int | None:
+        return self.bitmap.max() if self.bitmap else None
+
     def between(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
         """Positions in [start, stop), in order."""
         if self.bitmap.range_cardinality(start, stop) == 0:

@@ -44,6 +44,11 @@ def parse_statistics(texts: pa.ChunkedArray | pa.Array, wanted: StatisticsReques
     return typed_statistics(parsed, wanted)
 
 
+def record_counts(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """The number of rows that each file's JSON statistics give, null where they give none."""
+    return member(parse_statistics(texts, StatisticsRequest(pa.schema([]), pa.schema([]))), "numRecords")
+
+
 def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
     """Statistics in physical names and whatever types they came in, as bounds in the table's types."""
     target = statistics_type(wanted.logical)

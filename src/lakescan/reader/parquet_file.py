@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs
-from lakescan.errors import CorruptDataFile, MissingDataFile, StorageFailure
+from lakescan.errors import CorruptDataFile
 from lakescan.predicate import Column, Predicate, columns_of
 from lakescan.reader.align import align_batch, find_field, goes_by_text, has_id
+from lakescan.reader.file_checks import NOTHING_SAID, Said, check_rows, check_size, check_values, named_damage
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.schema import is_variant
-from lakescan.storage import Storage, failure_of_store
+from lakescan.storage import Storage
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16
@@ -35,38 +36,52 @@ class ParquetRows:
     source: pa.Schema
 
     @staticmethod
-    def open(storage: Storage, path: str, schema: pa.Schema, source: pa.Schema) -> "ParquetRows":
+    def open(
+        storage: Storage, path: str, schema: pa.Schema, source: pa.Schema, said: Said = NOTHING_SAID
+    ) -> "ParquetRows":
         name = storage.full_path(path)
-        try:
+        with named_damage(name):
+            content = storage.open(path)
+            check_size(name, content.size(), said)
             # Buffered beforehand: what a row group needs is asked of a store at once, neighbours in one request.
-            file = pq.ParquetFile(storage.open(path), coerce_int96_timestamp_unit="us", pre_buffer=True)
-        except FileNotFoundError as error:
-            raise MissingDataFile(name) from error
-        except StorageFailure:
-            raise
-        except (pa.ArrowException, OSError) as error:
-            raise failure_of_store(name, error) or CorruptDataFile(name, str(error)) from error
-        if any(map(has_id, source)) and len(file.schema_arrow) and not any(map(has_id, file.schema_arrow)):
-            raise CorruptDataFile(name, "columns are found by their Parquet field id, and none of its columns has one")
+            file = pq.ParquetFile(
+                content, coerce_int96_timestamp_unit="us", pre_buffer=True, page_checksum_verification=True
+            )
+            check_rows(name, file.metadata, said)
+            if any(map(has_id, source)) and len(file.schema_arrow) and not any(map(has_id, file.schema_arrow)):
+                raise CorruptDataFile(
+                    name, "columns are found by their Parquet field id, and none of its columns has one"
+                )
         return ParquetRows(name, file, schema, source)
 
+    @property
+    def num_rows(self) -> int:
+        return int(self.file.metadata.num_rows)
+
     def groups(self, start: int, length: int, skip: Predicate) -> list[RowGroup]:
-        return row_groups(self.file.metadata, start, length, skip, self._leaves(skip))
+        with named_damage(self.name):
+            return row_groups(self.file.metadata, start, length, skip, self._leaves(skip))
 
     def batches(self, group: RowGroup) -> Iterator[pa.RecordBatch]:
         """The rows of a row group, all of them, in order."""
-        if not self._columns:
-            for start in range(0, group.num_rows, _MOST_ROWS):
-                yield self._aligned(empty_structs(min(_MOST_ROWS, group.num_rows - start)))
-            return
-        try:
+        with named_damage(self.name):
+            metadata = self.file.metadata
+            # A count of rows alone rests on what the first column says of them.
+            leaves = self._read_leaves or range(min(1, metadata.num_columns))
+            check_values(self.name, self.file, metadata.row_group(group.index), leaves)
+            if not self._columns:
+                for start in range(0, group.num_rows, _MOST_ROWS):
+                    yield self._aligned(empty_structs(min(_MOST_ROWS, group.num_rows - start)))
+                return
+            read = 0
             rows = self._rows_in_a_batch(group)
             for batch in self.file.iter_batches(
                 rows, row_groups=[group.index], columns=self._columns, use_threads=False
             ):
+                read += batch.num_rows
                 yield self._aligned(batch.to_struct_array())
-        except (pa.ArrowException, OSError) as error:
-            raise failure_of_store(self.name, error) or CorruptDataFile(self.name, str(error)) from error
+            if read != group.num_rows:
+                raise CorruptDataFile(self.name, f"of {group.num_rows} rows of a row group its pages have {read}")
 
     @cached_property
     def _places(self) -> list[int | None]:
@@ -82,6 +97,13 @@ class ParquetRows:
                 field = self.file.schema_arrow.field(at)
                 found.extend(_leaf_names(field, source, field.name))
         return found
+
+    @cached_property
+    def _read_leaves(self) -> list[int]:
+        """Where the leaves to read are among the file's."""
+        wanted, inside = set(self._columns), tuple(f"{column}." for column in self._columns)
+        paths = (self.file.schema.column(at).path for at in range(self.file.metadata.num_columns))
+        return [at for at, path in enumerate(paths) if path in wanted or path.startswith(inside)]
 
     @cached_property
     def _calendar(self) -> HybridCalendar | None:
@@ -107,12 +129,7 @@ class ParquetRows:
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
         metadata = self.file.metadata.row_group(group.index)
-        prefixes = tuple(self._columns)
-        read = sum(
-            column.total_uncompressed_size
-            for column in (metadata.column(at) for at in range(metadata.num_columns))
-            if column.path_in_schema.startswith(prefixes)
-        )
+        read = sum(metadata.column(at).total_uncompressed_size for at in self._read_leaves)
         width = max(1, int(read) // max(1, group.num_rows))
         return max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // width))
 

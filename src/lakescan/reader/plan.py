@@ -20,6 +20,10 @@ from lakescan.storage import Storage
 class DeletedRows(Protocol):
     """Positions of deleted rows in one data file."""
 
+    @property
+    def last(self) -> int | None:
+        """The last row that it speaks of: the file must have it."""
+
     def between(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
         """Those in [start, stop), in order."""
 

@@ -15,6 +15,7 @@ from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
 from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_field
+from lakescan.reader.file_checks import Said, check_positions
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.top_rows import top_rows
@@ -58,8 +59,11 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
             yield _finish(plan, _aligned(name, batch, source, schema), piece)
         return
     named = plan.files.source(piece, source)
-    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named)
+    said = Said(piece.get("size"), piece.get("num_records"))
+    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said)
     deleted = plan.files.deleted_rows(piece)
+    if deleted is not None:
+        check_positions(rows.name, deleted.last, rows.num_rows)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
         position = group.first_row
         if deleted is not None and len(deleted.between(position, position + group.num_rows)) == group.num_rows:

@@ -17,7 +17,9 @@ WHOLE = 1 << 62
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
 _MORE_TO_DO_THAN_DECODING = ("deletion_vector", "log_files")
-_EVERY_TASK_NEEDS = ("path", "partition", "deletion_vector", "log_files")
+NUM_RECORDS = "num_records"
+# The size and the number of rows are what a file is held against when it is opened.
+_EVERY_TASK_NEEDS = ("path", "size", NUM_RECORDS, "partition", "deletion_vector", "log_files")
 
 
 def pack(

@@ -71,10 +71,14 @@ def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = AL
     return PlannedFiles(snapshot, files, tuple(steps), (time.perf_counter() - began) * 1000)
 
 
+def stored_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
+    """Rows of each file, deleted ones too; null where the file's statistics give no count."""
+    return member(snapshot.statistics(files, ()), "numRecords")
+
+
 def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
     """Rows of each file that are not deleted; null where the file's statistics give no count."""
-    counts = member(snapshot.statistics(files, ()), "numRecords")
-    return pc.subtract(counts, deleted_rows(files))
+    return pc.subtract(stored_rows(snapshot, files), deleted_rows(files))
 
 
 def deleted_rows(files: pa.Table) -> pa.Array:

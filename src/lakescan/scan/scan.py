@@ -5,9 +5,7 @@ rows of the same version, so one can stand for the other.
 """
 
 import os
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from threading import RLock
@@ -22,16 +20,20 @@ from lakescan.reader.read import read_task
 from lakescan.reader.top_rows import TopRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
 from lakescan.scan.limit import after_offset, plan_limit
-from lakescan.scan.packing import TARGET_BYTES, WHOLE, pack
-from lakescan.scan.planning import PlannedFiles, live_rows, plan_files
+from lakescan.scan.packing import NUM_RECORDS, TARGET_BYTES, WHOLE, pack
+from lakescan.scan.planning import PlannedFiles, deleted_rows, plan_files, stored_rows
 from lakescan.scan.report import TABLE, ScanReport, Step
 from lakescan.scan.runtime_filter import narrowed
 from lakescan.scan.settings import Settings
+from lakescan.scan.side_by_side import side_by_side
 from lakescan.scan.top_n import keep_top_n
 from lakescan.schema import field_at, leaf_paths, prune, twin_of
 
 if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot
+
+# What may wait of a task that has been read ahead: most tasks expand to less.
+_BYTES_A_WORKER = 512 << 20
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,11 @@ class Scan:
     def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
         """Tasks over some of the planned files, with what the read plan wants to know of each."""
         besides = self.read_plan.wanted_of_files
-        return pack(self.planned.snapshot.details(files, besides) if besides else files, parallelism, target, besides)
+        snapshot, is_whole = self.planned.snapshot, files is self.planned.files
+        told = (snapshot.details(files, besides) if besides else files).append_column(
+            NUM_RECORDS, self._stored_rows if is_whole else stored_rows(snapshot, files)
+        )
+        return pack(told, parallelism, target, besides)
 
     @cached_property
     def read_plan(self) -> ReadPlan:
@@ -198,8 +204,12 @@ class Scan:
         return split_by_columns(conjoin([residual, self.hint]), self.snapshot.partition_columns)[1]
 
     @cached_property
+    def _stored_rows(self) -> pa.Array:
+        return stored_rows(self.planned.snapshot, self.planned.files)
+
+    @property
     def _live_rows(self) -> pa.Array:
-        return live_rows(self.planned.snapshot, self.planned.files)
+        return pc.subtract(self._stored_rows, deleted_rows(self.planned.files))
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         workers = os.cpu_count() or 1
@@ -208,17 +218,4 @@ class Scan:
             for task in tasks:
                 yield from read_task(self.read_plan, task)
             return
-        read = partial(_read_all, self.read_plan)
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[Future[list[pa.RecordBatch]]] = deque()
-            for task in tasks:
-                waiting.append(pool.submit(read, task))
-                # No more results than workers: whoever takes the batches sets the pace.
-                if len(waiting) > workers:
-                    yield from waiting.popleft().result()
-            while waiting:
-                yield from waiting.popleft().result()
-
-
-def _read_all(plan: ReadPlan, task: ReadTask) -> list[pa.RecordBatch]:
-    return list(read_task(plan, task))
+        yield from side_by_side(tasks, partial(read_task, self.read_plan), workers, workers * _BYTES_A_WORKER)

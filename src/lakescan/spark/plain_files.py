@@ -31,6 +31,7 @@ from pyspark.sql.types import (
 from lakescan.columns import member
 from lakescan.predicate import TRUE
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.scan.packing import NUM_RECORDS
 from lakescan.schema import FIELD_ID
 from lakescan.spark.columns import plain_field
 
@@ -90,7 +91,8 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
         f"partition {at}": member(pieces["partition"], name).cast(types[name])
         for at, name in enumerate(columns.partitions.names)
     }
-    found = {"path": plan.files.plain_paths(pieces), "start": pieces["start"], "length": pieces["length"], **values}
+    said = {name: pieces[name] for name in ("start", "length", "size", NUM_RECORDS)}
+    found = {"path": plan.files.plain_paths(pieces), **said, **values}
     return pa.RecordBatch.from_struct_array(pa.table(found).to_struct_array().combine_chunks())
 
 

@@ -23,10 +23,12 @@ from lakescan.delta.change_files import (
 from lakescan.delta.changes import ENABLED
 from lakescan.delta.commit_range import TableCommit
 from lakescan.delta.data_files import DeltaFiles
+from lakescan.delta.statistics import record_counts
 from lakescan.delta.stream.commit_files import new_files
 from lakescan.delta.stream.options import StreamOptions
 from lakescan.errors import ChangesNotRecorded, HalfReadCommit, UnsupportedFeature
 from lakescan.reader.plan import ComputedColumn, DataFiles
+from lakescan.scan.packing import NUM_RECORDS
 from lakescan.storage import Storage
 
 
@@ -47,7 +49,7 @@ class StreamRows(Protocol):
     def data_files(self) -> DataFiles: ...
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
-        """The files that hold the commit's rows, always in the same order."""
+        """The files that hold the commit's rows, always in the same order, and how many rows the log says each has."""
 
     def refuse_half(self, commit: TableCommit) -> None:
         """An error where a position in the commit, which another kind of rows may have left, counts other files."""
@@ -78,7 +80,8 @@ class AppendedRows:
         return DeltaFiles(self.storage)
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
-        return new_files(commit, self.options)
+        found = new_files(commit, self.options)
+        return found.append_column(NUM_RECORDS, record_counts(commit.statistics_texts(found)))
 
     def refuse_half(self, commit: TableCommit) -> None:
         """Nothing: change rows come in whole commits, so only a stream of this kind stops inside one."""
@@ -109,7 +112,8 @@ class ChangedRows:
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
         _refuse_unreadable(commit)
-        return change_files(commit, commit.partition_fields)
+        found = change_files(commit, commit.partition_fields)
+        return found.append_column(NUM_RECORDS, record_counts(found["stats"]))
 
     def refuse_half(self, commit: TableCommit) -> None:
         """Of a commit that only appends, the files are the same in the same order; of any other they are not."""
@@ -119,7 +123,7 @@ class ChangedRows:
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         found = commit()
         _refuse_unreadable(found)
-        return inserted_files(found, files)
+        return inserted_files(found, files).append_column(NUM_RECORDS, files[NUM_RECORDS])
 
 
 def _refuse_unreadable(commit: TableCommit) -> None:

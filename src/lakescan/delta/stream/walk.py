@@ -14,6 +14,8 @@ from lakescan.delta.log_segment import LogListing, list_log
 from lakescan.delta.stream.evidence import refuse_misreading
 from lakescan.delta.stream.start import StartingState, refuse_missing, starting_state
 from lakescan.delta.table import DeltaTable
+from lakescan.scan.packing import NUM_RECORDS
+from lakescan.scan.planning import stored_rows
 
 _LOG = logging.getLogger("lakescan.stream")
 
@@ -73,9 +75,10 @@ class Walk:
         return TableState.at(self.table.storage, listing, version)
 
     def initial_files(self, version: int) -> pa.Table:
-        """The files of the snapshot at a version, oldest first."""
+        """The files of the snapshot at a version, oldest first, with how many rows the log says each has."""
         if self._initial is None or self._initial[0] != version:
-            files = self.table.snapshot(version).files()
+            snapshot = self.table.snapshot(version)
+            files = snapshot.files().append_column(NUM_RECORDS, stored_rows(snapshot, snapshot.files()))
             order = files.sort_by([("modification_time", "ascending"), ("path", "ascending")])
             self._initial = version, order
         return self._initial[1]

@@ -1,6 +1,7 @@
 package lakescan;
 
 import java.io.ByteArrayInputStream;
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -91,8 +92,8 @@ public final class PlainFiles implements PartitionReader {
   }
 
   /**
-   * A reader of pieces (an Arrow stream: path, first byte, length, partition values), null where a file does not hold
-   * its columns as Spark would have written them. Column `at` of a batch is column `places[at]` of the stored ones
+   * A reader of pieces (an Arrow stream: path, first byte, length, what the log says of the file's size and number of
+   * rows, partition values), null where a file does not hold its columns as Spark would have written them. Column `at` of a batch is column `places[at]` of the stored ones
    * and, behind them, the partition's.
    */
   public static PlainFiles open(byte[] pieces, StructType stored, StructType partitions, int[] places)
@@ -104,6 +105,7 @@ public final class PlainFiles implements PartitionReader {
       Piece piece = (Piece) found.get(at);
       // Options that are not made of settings would be made of all that Hadoop finds in XML files, for each file.
       ParquetReadOptions options = HadoopReadOptions.builder(settings, piece.path).build();
+      piece.check(new File(piece.path.toUri().getPath()));
       ParquetFileReader file = ParquetFileReader.open(HadoopInputFile.fromPath(piece.path, settings), options);
       try {
         ParquetMetadata footer = file.getFooter();
@@ -192,11 +194,15 @@ public final class PlainFiles implements PartitionReader {
     }
     List groups = footer.getBlocks();
     for (int at = 0; at < groups.size(); at++) {
+      long rows = ((BlockMetaData) groups.get(at)).getRowCount();
       List chunks = ((BlockMetaData) groups.get(at)).getColumns();
       for (int chunk = 0; chunk < chunks.size(); chunk++) {
         ColumnChunkMetaData data = (ColumnChunkMetaData) chunks.get(chunk);
         boolean read = names.contains(data.getPath().toArray()[0]);
         if (read && !(CODECS.contains(data.getCodec()) && ENCODINGS.containsAll(data.getEncodings()))) {
+          return false;
+        }
+        if (read && data.getValueCount() != rows) {
           return false;
         }
       }
@@ -250,6 +256,7 @@ public final class PlainFiles implements PartitionReader {
     found.setBoolean("spark.sql.parquet.inferTimestampNTZ.enabled", true);
     found.setBoolean("spark.sql.legacy.parquet.nanosAsLong", false);
     found.setBoolean("spark.sql.parquet.fieldId.read.enabled", false);
+    found.setBoolean("parquet.page.verify-checksum.enabled", true);
     return found;
   }
 
@@ -266,11 +273,14 @@ public final class PlainFiles implements PartitionReader {
         for (int at = 0; at < columns.length; at++) {
           columns[at] = new ArrowColumnVector((FieldVector) vectors.get(at));
         }
-        ColumnVector[] partition = (ColumnVector[]) Arrays.copyOfRange(columns, 3, columns.length);
+        ColumnVector[] partition = (ColumnVector[]) Arrays.copyOfRange(columns, 5, columns.length);
         ColumnarBatch values = new ColumnarBatch(partition, root.getRowCount());
         for (int row = 0; row < root.getRowCount(); row++) {
           Path path = new Path("file", null, columns[0].getUTF8String(row).toString());
-          found.add(new Piece(path, columns[1].getLong(row), columns[2].getLong(row), values.getRow(row).copy()));
+          Piece piece = new Piece(path, columns[1].getLong(row), columns[2].getLong(row), values.getRow(row).copy());
+          piece.saidSize = columns[3].isNullAt(row) ? 0 : columns[3].getLong(row);
+          piece.saidRows = columns[4].isNullAt(row) ? -1 : columns[4].getLong(row);
+          found.add(piece);
         }
       }
     } finally {
@@ -286,6 +296,9 @@ public final class PlainFiles implements PartitionReader {
     final long start;
     final long length;
     final InternalRow partition;
+    /** As the log has it, zero and less than zero where it does not. */
+    long saidSize;
+    long saidRows;
     long rows;
 
     Piece(Path path, long start, long length, InternalRow partition) {
@@ -295,11 +308,23 @@ public final class PlainFiles implements PartitionReader {
       this.partition = partition;
     }
 
-    void count(List groups) {
+    /** Whoever opens a pipe waits until somebody writes to it; a file of another size is another file. */
+    void check(File file) throws IOException {
+      if (!file.isFile() || (saidSize != 0 && saidSize != file.length())) {
+        throw new IOException(path + " is not the file that the log speaks of");
+      }
+    }
+
+    void count(List groups) throws IOException {
+      long all = 0;
       for (int at = 0; at < groups.size(); at++) {
         BlockMetaData group = (BlockMetaData) groups.get(at);
+        all += group.getRowCount();
         long middle = group.getStartingPos() + group.getCompressedSize() / 2;
         rows += start <= middle && middle - start < length ? group.getRowCount() : 0;
+      }
+      if (saidRows >= 0 && saidRows != all) {
+        throw new IOException(path + " has " + all + " rows and the log says " + saidRows);
       }
     }
   }
