@@ -1,3 +1,4 @@
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,20 @@ def test_text_columns_of_any_layout_are_read_as_text(tmp_path: Path, kind: pa.Da
     file = tmp_path / "f.parquet"
     pq.write_table(pa.table({"a": pa.array(["x", None, "é"]).cast(kind)}), file)
     assert read(file, pa.schema([("a", pa.string())])).to_pydict() == {"a": ["x", None, "é"]}
+
+
+# What Spark makes of an unsigned long, in its own tables and in those that are converted to Delta.
+def test_unsigned_longs_are_decimals_and_skip_row_groups_by_all_of_their_bounds(tmp_path: Path) -> None:
+    file, kind = tmp_path / "f.parquet", pa.decimal128(20, 0)
+    values = [0, None, 5, 2**63 - 1, 2**63, 2**64 - 1]
+    numbers = pa.array(values, pa.uint64())
+    nested = pa.StructArray.from_arrays([numbers], ["x"])
+    pq.write_table(pa.table({"a": numbers, "s": nested}), file, row_group_size=2)
+    schema = pa.schema([("a", kind), ("s", pa.struct([("x", kind)]))])
+    found = read(file, schema)
+    assert found["a"].to_pylist() == [None if value is None else Decimal(value) for value in values]
+    assert found["s"].combine_chunks().field("x").to_pylist() == found["a"].to_pylist()
+    beyond = Comparison(">=", Column(("a",)), Literal(Decimal(2**63), kind))
+    assert [group.index for group in opened(file, schema).groups(0, ALL, beyond)] == [2]
+    with pytest.raises(SchemaMismatch, match="uint64"):
+        read(file, pa.schema([("a", pa.int64())]))

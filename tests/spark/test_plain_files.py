@@ -3,6 +3,7 @@
 Which of the two it was is told by an interpreter that is not there: only a scan without a worker does without it.
 """
 
+import os
 import struct
 import zlib
 from datetime import date, datetime, timezone
@@ -282,6 +283,41 @@ def test_what_is_wrong_with_a_file_is_named_also_after_its_first_rows(spark: Spa
     data[chunk.data_page_offset : chunk.data_page_offset + 200] = b"\xff" * 200
     file.write_bytes(data)
     with pytest.raises(Exception, match=r"CorruptDataFile.*part-00001\.parquet"):
+        read(spark, table.path)
+
+
+def damage(table: DeltaBuilder, what: str) -> str:
+    """One plain file that is not what the log, or its own checksums, say; gives what an error must say of it."""
+    rows = pa.table({"id": range(3_000)})
+    stats = {"numRecords": 3_001} if what == "rows" else True
+    file = table.root / "f.parquet"
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    table.append(rows, name=file.name, stats=stats, **options)
+    if what == "size":
+        pq.write_table(rows.slice(1), file)
+    elif what == "page":
+        content = bytearray(file.read_bytes())
+        content[10_000] ^= 1
+        file.write_bytes(content)
+    elif what == "pipe":
+        file.unlink()
+        os.mkfifo(file)
+    return {"size": "bytes and the log says", "rows": "3000 rows and the log says 3001", "pipe": "no regular file"}.get(
+        what, "CRC"
+    )
+
+
+@pytest.mark.parametrize("what", ["size", "rows", "page", "pipe"])
+def test_a_file_that_is_not_what_the_log_or_its_checksums_say_is_an_error_in_both_readers(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    said = damage(table, what)
+    for plain in (True, False):
+        with pytest.raises(Exception, match=rf"f\.parquet.*{said}"):
+            read(spark, table.path, plain)
+    monkeypatch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
+    with pytest.raises(Exception, match=NO_PYTHON):
         read(spark, table.path)
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.json as paj
 
 # A line break is never inside a JSON string, so this is a row; `} null` may also be a part of a string.
-_NULL_LINE = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|\n)[ \t\r]*null")
+_NULL_LINE = re.compile(rb"\n[ \t\r]*null")  # what begins with one byte is found ten times faster
+_NULL_AT_START = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]*null")
 _NULL_AFTER_OBJECT = re.compile(rb"\}[ \t\r]*null")
 
 
@@ -27,7 +28,7 @@ def read_json_lines(text: bytes, schema: pa.Schema, block_size: int, threads: bo
 
 
 def _has_null_row(text: bytes) -> bool:
-    if _NULL_LINE.search(text):
+    if _NULL_AT_START.match(text) or _NULL_LINE.search(text):
         return True
     for suspect in _NULL_AFTER_OBJECT.finditer(text):
         start, end = text.rfind(b"\n", 0, suspect.start()) + 1, text.find(b"\n", suspect.start())

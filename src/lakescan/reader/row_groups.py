@@ -96,7 +96,9 @@ def _bound(statistics: pq.Statistics | None, which: str) -> Any:
 
 def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
     try:
-        found = pa.array(values)
+        # Python's own whole numbers are taken for signed ones, which bounds of an unsigned column may pass.
+        unsigned = any(isinstance(value, int) and value >= 1 << 63 for value in values)
+        found = pa.array(values, pa.uint64() if unsigned else None)
         if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(found.type) and found.type.unit == "ns":
             found = pc.floor_temporal(found, unit="microsecond")
         return found.cast(wanted)
