@@ -23,7 +23,7 @@ from lakescan.delta.json_lines import read_json_lines
 from lakescan.scan.statistics import counts_of, statistics_type
 
 _CHUNK = 1024
-_ROWS_FIRST = r'^\{"numRecords":(?P<rows>\d{1,18})[,}]'
+_ROWS_FIRST = r'^\s*\{\s*"numRecords"\s*:\s*(?P<rows>\d{1,18})\s*[,}]'
 _PREFIX = 32
 _LAST_CHARACTER = "\U0010ffff"
 _MILLISECOND = pa.scalar(1000, pa.duration("us"))
