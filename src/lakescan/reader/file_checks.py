@@ -46,7 +46,8 @@ def named_damage(name: str) -> Iterator[None]:
         raise NotEnoughMemory(name, str(error)) from error
     except (pa.ArrowException, OSError, ValueError, ArithmeticError, struct.error) as error:
         # Names and texts of a footer that are not UTF-8 are among the ValueErrors.
-        raise failure_of_store(name, error) or CorruptDataFile(name, str(error)) from error
+        # Some of Arrow's messages end their line.
+        raise failure_of_store(name, error) or CorruptDataFile(name, " ".join(str(error).split())) from error
 
 
 def check_size(name: str, size: int, said: Said) -> None:

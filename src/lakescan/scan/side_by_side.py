@@ -24,6 +24,9 @@ class _Result:
     ended: bool = False
     error: BaseException | None = None
 
+    def is_known(self) -> bool:
+        return self.ended or bool(self.batches)
+
 
 def side_by_side(
     tasks: Sequence[Task], read: Callable[[Task], Iterator[pa.RecordBatch]], threads: int, most_bytes: int
@@ -59,7 +62,7 @@ class _Shared(Generic[Task]):
                 with self._changed:
                     self._head = at
                     self._changed.notify_all()
-                    self._changed.wait_for(lambda held=result: held.batches or held.ended)
+                    self._changed.wait_for(result.is_known)
                     if not result.batches:
                         break
                     batch = result.batches.popleft()
