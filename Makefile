@@ -59,8 +59,9 @@ versions: ## run the Spark tests on the other PySpark releases that are supporte
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pyspark==$*.*'
 	@touch $@
 
-docs: $(VENV)/.installed ## check the links and the Python examples in the documentation
+docs: $(VENV)/.installed ## check the documentation: links, Python examples, the page of options
 	@$(BIN)/python scripts/check_docs.py
+	@$(BIN)/python scripts/options_page.py --check
 
 example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (changes committed files)
 	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py

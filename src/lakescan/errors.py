@@ -286,7 +286,7 @@ class UnknownSetting(LakescanError, ValueError):
     """A Spark conf or read option that begins with `lakescan.` and is none of ours."""
 
     def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f"There is no setting {name}. There are: {', '.join(known)}.")
+        super().__init__(f"There is no setting {name}. The nearest: {', '.join(known)}. See docs/options.md.")
 
 
 class InvalidSetting(LakescanError, ValueError):
@@ -332,6 +332,15 @@ class InvalidOption(LakescanError, ValueError):
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"The option {name} cannot be used: {why}")
+
+
+class UnknownOption(InvalidOption):
+    """An option that no reader has: most likely a mistyped one."""
+
+    def __init__(self, name: str, near: list[str], known: dict[str, list[str]]) -> None:
+        listed = "; ".join(f"of {read}: {', '.join(names)}" for read, names in known.items())
+        meant = f"Did you mean {' or '.join(near)}?" if near else f"There are, {listed}."
+        super().__init__(name, f"there is no such option. {meant} See docs/options.md.")
 
 
 class InvalidOffset(LakescanError, ValueError):

@@ -176,7 +176,8 @@ def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(spark: Spar
 @pytest.mark.parametrize(
     ("options", "schema", "said"),
     [
-        ({"startingVersion": "1"}, None, "option of a stream"),
+        ({"startingVersion": "1"}, None, "readChangeFeed = true"),
+        ({"maxFilesPerTrigger": "1"}, None, "option of a stream"),
         ({"startVersion": "1"}, None, "no such option"),
         ({}, "id string", "id has the type long"),
         ({}, "other int", "other is not one of the table's columns"),

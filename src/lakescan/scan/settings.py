@@ -6,43 +6,41 @@ A name that begins with `lakescan.` and is not known is an error: a mistyped swi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lakescan.errors import InvalidSetting, UnknownSetting
+from lakescan.options import TRUE_OR_FALSE, Option, Options, Read, Value, nearest
 
 _PREFIX = "lakescan."
 _SWITCHES = "lakescan.pushdown."
 _THREADS = "lakescan.planning.threads"
 
 
+def _switch(says: str) -> Any:
+    return field(default=True, metadata={"says": says})
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a scan may do. A field that is a switch has the name of its setting."""
 
-    filters: bool = True
-    """Filters that the reader evaluates exactly are claimed from Spark."""
-    skipping: bool = True
-    """Files that cannot match are skipped by their statistics."""
-    row_groups: bool = True
-    """Row groups that cannot match are skipped inside a file."""
-    generated_columns: bool = True
-    """Filters on a base column give filters on the partition column generated from it."""
-    runtime_filters: bool = True
-    """Values that a join finds at run time skip files."""
-    columns: bool = True
-    """Only the columns and nested fields that the query needs are read."""
-    limit: bool = True
-    offset: bool = True
-    top_n: bool = True
-    aggregates: bool = True
-    """Aggregates are answered from metadata where it is exact."""
-    partial_aggregates: bool = True
-    """What is left of an aggregate is computed in the workers."""
-    plain_files: bool = True
-    """Files that need nothing but decoding are read by Spark's own Parquet reader, without a worker."""
-    statistics: bool = True
-    """The optimizer is told rows and columns' statistics, not only bytes."""
+    filters: bool = _switch("Filters that the reader evaluates exactly are claimed from Spark.")
+    skipping: bool = _switch("Files that cannot match are skipped by their statistics.")
+    row_groups: bool = _switch("Row groups that cannot match are skipped inside a file.")
+    generated_columns: bool = _switch("A filter on a base column filters the partition column generated from it.")
+    runtime_filters: bool = _switch("Values that a join finds at run time skip files.")
+    columns: bool = _switch("Only the columns and nested fields that a query needs are read.")
+    limit: bool = _switch("`LIMIT` reads the fewest files that surely fill it.")
+    offset: bool = _switch("`OFFSET` without `LIMIT` drops whole files.")
+    top_n: bool = _switch("`ORDER BY … LIMIT n` reads the files that can hold one of the first n rows.")
+    aggregates: bool = _switch("[Aggregates](aggregates.md) are answered from metadata where it is exact.")
+    partial_aggregates: bool = _switch("What is left of an aggregate is computed in the workers.")
+    plain_files: bool = _switch(
+        "[Files that need nothing but decoding](reading.md#which-process-reads) are read by Spark's own Parquet "
+        "reader, without a worker."
+    )
+    statistics: bool = _switch("The optimizer is told rows and columns' statistics, not only bytes.")
     planning_threads: int = 4
 
     @staticmethod
@@ -62,7 +60,7 @@ class Settings:
                 raise InvalidSetting(name, value, "a number of threads, at least 1")
             return replace(self, planning_threads=int(value))
         if name not in setting_names():
-            raise UnknownSetting(name, setting_names())
+            raise UnknownSetting(name, nearest(name, setting_names()) or setting_names())
         truth = {"true": True, "false": False}.get(value.strip().lower())
         if truth is None:
             raise InvalidSetting(name, value, "true or false")
@@ -71,4 +69,21 @@ class Settings:
 
 def setting_names() -> list[str]:
     """Every setting by its full name."""
-    return [_SWITCHES + field.name for field in fields(Settings) if field.type in (bool, "bool")] + [_THREADS]
+    return [option.name for option in OPTIONS.known]
+
+
+def _options() -> Options:
+    batch = (Read.BATCH, Read.CHANGES)
+    switches = [
+        Option(
+            _SWITCHES + switch.name, batch, TRUE_OR_FALSE, switch.metadata["says"], (f"spark.{_SWITCHES}{switch.name}",)
+        )
+        for switch in fields(Settings)
+        if "says" in switch.metadata
+    ]
+    threads = Value("a number, at least 1; 4 unless it is given")
+    says = "How many scans are planned side by side."
+    return Options("", (*switches, Option(_THREADS, batch, threads, says, (f"spark.{_THREADS}",))))
+
+
+OPTIONS = _options()

@@ -1,13 +1,11 @@
-"""A stream's options as text: found by name in any case, and checked when the stream is made.
-
-A name that is not an option is refused, because a misspelled starting point would otherwise read other rows than
-were asked for.
-"""
+"""A stream's options as text, checked when the stream is made: those of its format's table that a stream takes."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
+from lakescan import options as all_options
 from lakescan.errors import InvalidOption
+from lakescan.options import Options, Read, one_of
 from lakescan.scan.stream import Limits
 
 LATEST = "latest"
@@ -24,18 +22,11 @@ _SIZE = re.compile(r"([0-9]+)([a-z]*)")
 _LARGEST = (1 << 63) - 1
 
 
-def given_options(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+def given_options(options: Mapping[str, str], known: Options) -> dict[str, str]:
     """The options by their own names; `path` and `timeZone` are not the stream's own."""
-    by_name = {name.lower(): name for name in names}
-    given: dict[str, str] = {}
-    for key, value in options.items():
-        if key.lower() in ("path", "timezone"):
-            continue
-        if key.lower() not in by_name:
-            raise InvalidOption(key, f"there is no such option of a stream. There are: {', '.join(names)}.")
-        given[by_name[key.lower()]] = value
-    if "startingVersion" in given and "startingTimestamp" in given:
-        raise InvalidOption("startingTimestamp", "startingVersion is given too. Give one of the two.")
+    own = {name: value for name, value in options.items() if name.lower() not in ("path", "timezone")}
+    given = all_options.given_options(own, known, (Read.STREAM,))
+    one_of(given, "startingVersion", "startingTimestamp")
     return given
 
 

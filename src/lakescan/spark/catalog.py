@@ -13,10 +13,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
-from lakescan.formats import format_at
+from lakescan.formats import STATE_OPTIONS, format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.source import LakescanDataSource
-from lakescan.spark.table import SparkTable, check_options, load_snapshot, table_format
+from lakescan.spark.table import SparkTable, load_snapshot, table_format
 from lakescan.storage import Storage
 
 DELTA = "delta"
@@ -64,7 +64,8 @@ class LakeCatalog(Proxy):
         return self.bridge.java_set([])
 
     def tableStateOptionKeys(self) -> JavaObject:
-        return self.bridge.java_set([])
+        """The options with which `loadTable` is called, in Spark 4.3; before, only a scan is told its options."""
+        return self.bridge.java_set(STATE_OPTIONS)
 
     def changelogStateOptionKeys(self) -> JavaObject:
         return self.bridge.java_set([])
@@ -85,12 +86,12 @@ class LakeCatalog(Proxy):
         travel = self.bridge.time_travel(when[0]) if when else None
         version = travel if isinstance(travel, str) else None
         timestamp = _moment(travel) if isinstance(travel, int) else None
+        options, defaults = self.bridge.load_options(when), self._options(identifier.name())
         try:
-            snapshot = load_snapshot(self.bridge, location, version, timestamp)
+            snapshot, asked = load_snapshot(self.bridge, location, version, timestamp, options, defaults)
         except TableNotFound as missing:
             raise self.bridge.no_such_table(identifier) from missing
-        name = f"{self._catalog_name}.`{identifier.name()}`"
-        return SparkTable(self.bridge, name, snapshot, self._options(identifier.name()))
+        return SparkTable(self.bridge, f"{self._catalog_name}.`{identifier.name()}`", snapshot, asked)
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
@@ -170,9 +171,9 @@ def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], o
     location = Storage.at(path)
     if format_at(location) is None:
         raise TableNotFound(location.location)
-    texts = {option: str(value) for option, value in options.items()}
-    check_options(Bridge(spark), location.location, texts)
-    install_catalogs(spark, claim_delta=False).attached[name.lower()] = (location.location, texts)
+    # A mistyped option is told here, where it is written, and not when a query runs.
+    _, asked = load_snapshot(Bridge(spark), location.location, options=options)
+    install_catalogs(spark, claim_delta=False).attached[name.lower()] = (location.location, asked.options)
 
 
 def _has_own(spark: SparkSession, name: str) -> bool:

@@ -15,8 +15,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from lakescan.errors import InvalidOption, LakescanError, UnknownStreamSchema, UnsupportedFeature
-from lakescan.formats import FORMATS_OPTIONS, as_asked, open_table, pin_stream
+from lakescan.formats import OPTIONS, asked, checked, open_table, pin_stream, pinned
+from lakescan.options import TEXT, Option, Options, Read, Value
 from lakescan.reader.read import read_task
+from lakescan.scan.settings import Settings
 from lakescan.scan.stream import Offset, PinnedStream, Stream, StreamTask
 from lakescan.schema import as_nullable
 from lakescan.spark.stream_api import (
@@ -28,8 +30,21 @@ from lakescan.spark.stream_api import (
 )
 
 NAME = "lakescan"
-_BATCH_ONLY = ("versionasof", "timestampasof", "filter", *FORMATS_OPTIONS)
-_BATCH = ("path", "timezone", *_BATCH_ONLY)
+_ALL = (Read.BATCH, Read.CHANGES, Read.STREAM)
+OWN_OPTIONS = Options(
+    "",
+    (
+        Option("path", _ALL, TEXT, "Where the table is: what `.load(path)` sets."),
+        Option("timeZone", _ALL, Value("a time zone; `UTC` unless it is given"), "The zone of times that name none."),
+        Option(
+            "filter",
+            (Read.BATCH, Read.CHANGES),
+            Value("SQL text"),
+            "Files and rows that do not match are left out; Spark's own filters reach no Python source.",
+        ),
+    ),
+)
+"""The options that only `format("lakescan")` has."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -52,16 +67,33 @@ class LakescanDataSource(DataSource):
 
     @_plainly
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = {key.lower(): value for key, value in options.items()}
-        if "path" not in self._options:
+        named = {name.lower(): value for name, value in options.items()}
+        if "path" not in named:
             raise InvalidOption("path", "no path is given. Write .load(path).")
-        self._batch_only = [name for name in _BATCH_ONLY if name in self._options]
-        table = open_table(self._options["path"], self._options.get("timezone", "UTC"))
-        self._stream = None if self._batch_only else pin_stream(table, options)
-        snapshot = table.snapshot(self._options.get("versionasof"), self._options.get("timestampasof"))
-        as_asked(snapshot, self._options)
-        self._location, self._version = snapshot.location, snapshot.version
-        self._spark_schema = snapshot.spark_schema if self._stream is None else self._stream.spark_schema
+        self._zone = named.get("timezone", "UTC")
+        table = open_table(named["path"], self._zone)
+        Settings.of(options)
+        self._given = checked(options, table.format, *_ALL, more=OWN_OPTIONS)
+        own = {name: value for name, value in self._given.items() if OWN_OPTIONS.find(name) is None}
+        self._location = table.location
+        self._of_a_batch_only = _not_of(self._given, table.format, Read.STREAM)
+        of_a_stream_only = _not_of(self._given, table.format, Read.BATCH, Read.CHANGES)
+        self._stream = None if self._of_a_batch_only else pin_stream(table, own)
+        # Which of the two it will be is not told yet: what is wrong for a batch alone waits for one.
+        self._batch: dict[str, str] | LakescanError
+        if of_a_stream_only:
+            self._batch = InvalidOption(of_a_stream_only[0], "it is an option of a stream (spark.readStream).")
+        else:
+            try:
+                snapshot = asked(table, own, table.snapshot)
+                self._batch = pinned(snapshot, own)
+                self._spark_schema = snapshot.spark_schema
+            except LakescanError as error:
+                if self._stream is None:
+                    raise
+                self._batch = error.with_traceback(None)
+        if self._stream is not None:
+            self._spark_schema = self._stream.spark_schema
 
     @classmethod
     def name(cls) -> str:
@@ -72,18 +104,16 @@ class LakescanDataSource(DataSource):
 
     @_plainly
     def reader(self, schema: StructType) -> "BatchReader":
-        for option in self._options:
-            if option not in _BATCH:
-                raise InvalidOption(option, "it is an option of a stream (spark.readStream), not of a batch.")
+        if isinstance(self._batch, LakescanError):
+            raise self._batch
         columns = _chosen(schema, self._spark_schema)
-        zone = self._options.get("timezone", "UTC")
-        return BatchReader(self._location, zone, self._version, columns, self._options)
+        return BatchReader(self._location, self._zone, self._batch, columns, self._given.get("filter"))
 
     @_plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        if self._batch_only:
+        if self._of_a_batch_only:
             raise InvalidOption(
-                self._batch_only[0],
+                self._of_a_batch_only[0],
                 "it is an option of a batch. A stream has startingVersion and startingTimestamp, and gives every row.",
             )
         if self._stream is None:
@@ -102,16 +132,17 @@ class BatchReader(DataSourceReader):
     """
 
     def __init__(
-        self, location: str, zone: str, version: int | str, columns: list[str], options: Mapping[str, str]
+        self, location: str, zone: str, options: Mapping[str, str], columns: list[str], filter_: str | None
     ) -> None:
-        self._location, self._zone, self._version = location, zone, version
-        self._columns, self._options = columns, options
+        self._location, self._zone, self._options = location, zone, options
+        self._columns, self._filter = columns, filter_
 
     @_plainly
     def partitions(self) -> list[InputPartition]:
-        snapshot = open_table(self._location, self._zone).snapshot(self._version)
-        builder = as_asked(snapshot, self._options).scan().select(*self._columns)
-        scan = (builder.filter(self._options["filter"]) if "filter" in self._options else builder).build()
+        table = open_table(self._location, self._zone)
+        builder = asked(table, self._options, table.snapshot).scan().with_settings(Settings.of(self._options))
+        wanted = builder.select(*self._columns)
+        scan = (wanted if self._filter is None else wanted.filter(self._filter)).build()
         return [InputPartition(StreamTask(scan.read_plan, task)) for task in scan.tasks(os.cpu_count() or 1)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -183,6 +214,12 @@ def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
             yield batch if batch.schema.equals(declared) else batch.cast(declared)
     except LakescanError as error:
         raise error.with_traceback(None) from None
+
+
+def _not_of(given: Mapping[str, str], format_: str, *reads: Read) -> list[str]:
+    """The given options that none of these reads takes."""
+    known = (OPTIONS[format_] + OWN_OPTIONS).of_read(*reads)
+    return [name for name in given if all(name != option.name for option in known)]
 
 
 def _chosen(given: StructType, spark_schema: str) -> list[str]:

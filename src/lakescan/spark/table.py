@@ -6,6 +6,7 @@ of it.
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -15,8 +16,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
-from lakescan.errors import TableNotFound, UnsupportedFeature
-from lakescan.formats import as_asked, open_table
+from lakescan.errors import InvalidOption, TableNotFound, UnsupportedFeature
+from lakescan.formats import TRAVEL, asked, checked, narrowed, open_table, sets_rows
+from lakescan.options import Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
@@ -28,14 +30,28 @@ _TABLES_KEPT = 32
 _PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a table was loaded for: options by their own names, and whether a version was asked for beside them."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    travelled: bool = False
+
+    def has(self, format_: str, name: str, value: str) -> bool:
+        """Whether an option changes nothing about the table as it was loaded."""
+        if not sets_rows(format_, name) or (self.travelled and name in TRAVEL):
+            return True
+        return self.options.get(name) == value
+
+
 class SparkTable(Proxy):
     """A snapshot, named as the query named it."""
 
-    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot, options: Mapping[str, str] | None = None) -> None:
+    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot, asked: Asked | None = None) -> None:
         super().__init__(bridge)
         self.snapshot = snapshot
         self._name = name
-        self._options = options or {}
+        self._asked = asked or Asked()
 
     @property
     def token(self) -> str:
@@ -77,9 +93,24 @@ class SparkTable(Proxy):
         return False
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
-        given = {**self._options, **self.bridge.text_map(options.asCaseSensitiveMap())}
-        settings = Settings.of(self.bridge.confs("lakescan."), given)
-        return SparkScanBuilder(self.bridge, as_asked(self.snapshot, given), settings)
+        given = self.bridge.text_map(options.asCaseSensitiveMap())
+        settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
+        return SparkScanBuilder(self.bridge, self._with(given) if given else self.snapshot, settings)
+
+    def _with(self, given: Mapping[str, str]) -> Snapshot:
+        """What a scan with these options reads; what they ask for must be what the table was loaded for."""
+        names = checked(given, self.snapshot.format, Read.BATCH, Read.CHANGES)
+        new = {name: value for name, value in names.items() if not self._asked.has(self.snapshot.format, name, value)}
+        if not new:
+            return self.snapshot
+        found = narrowed(self.snapshot, new)
+        if found is None:
+            raise InvalidOption(
+                next(iter(new)),
+                "Spark up to 4.2 loads a table before it looks at options, so spark.read.option and WITH cannot carry "
+                f"it; this is {self.bridge.spark.version}. Write lakescan.read(spark, path, options=...) instead.",
+            )
+        return found
 
     class Java:
         implements = (CATALOG + "SupportsRead", CATALOG + "SupportsMetadataColumns")
@@ -136,12 +167,27 @@ def load_snapshot(
     path: str | os.PathLike[str],
     version: int | str | None = None,
     timestamp: str | datetime | None = None,
-) -> Snapshot:
-    """The table's version; tables are kept between queries, so that an unchanged log is not read again."""
+    options: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, str] | None = None,
+) -> tuple[Snapshot, Asked]:
+    """What a version or a moment and options ask for, and what that was; options win over those that are defaults.
+
+    Tables are kept between queries, so that an unchanged log is not read again.
+    """
     table = _kept(Storage.at(path).location, bridge.time_zone)
-    if version is None and timestamp is None:
+    travelled = version is not None or timestamp is not None
+
+    def chosen() -> Snapshot:
+        if travelled:
+            return table.snapshot(version, timestamp)
         return _pinned(bridge).newest(bridge.query, table)
-    return table.snapshot(version, timestamp)
+
+    Settings.of(options or {})
+    given = checked(options or {}, table.format, Read.BATCH, Read.CHANGES)
+    travels = any(name in given for name in TRAVEL)
+    kept = {name: value for name, value in (defaults or {}).items() if not (travels and name in TRAVEL)}
+    given = {**kept, **given}
+    return asked(table, given, chosen, travelled), Asked(given, travelled)
 
 
 def _pinned(bridge: Bridge) -> PinnedVersions:
@@ -149,13 +195,6 @@ def _pinned(bridge: Bridge) -> PinnedVersions:
     if bridge.gateway not in _PINNED:
         _PINNED[bridge.gateway] = PinnedVersions(bridge.identity_map())
     return _PINNED[bridge.gateway]
-
-
-def check_options(bridge: Bridge, path: str, options: Mapping[str, str]) -> None:
-    """A mistyped option is told where it was written, and not when the query runs."""
-    Settings.of(options)
-    if options:
-        as_asked(load_snapshot(bridge, path), options)
 
 
 def read_table(
@@ -167,10 +206,12 @@ def read_table(
 ) -> DataFrame:
     bridge = Bridge(spark)
     texts = {name: str(value) for name, value in options.items()}
-    Settings.of(texts)
-    snapshot = load_snapshot(bridge, path, version, timestamp)
-    as_asked(snapshot, texts)
-    return bridge.data_frame(SparkTable(bridge, f"{snapshot.format}.`{snapshot.location}`", snapshot), texts)
+    snapshot, asked_for = load_snapshot(bridge, path, version, timestamp, texts)
+    twice = [name for name in TRAVEL if name in asked_for.options] if asked_for.travelled else []
+    if twice:
+        raise InvalidOption(twice[0], "version= or timestamp= is given too. Give one of the two.")
+    name = f"{snapshot.format}.`{snapshot.location}`"
+    return bridge.data_frame(SparkTable(bridge, name, snapshot, asked_for), texts)
 
 
 def read_changes(

@@ -3,21 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lakescan.delta.options import OPTIONS
 from lakescan.errors import InvalidOption
 from lakescan.scan.stream import Limits
-from lakescan.scan.stream_options import DEFAULT_LIMITS, LATEST, LIMITS, flag, given_limits, given_options
-
-_NAMES = (
-    "startingVersion",
-    "startingTimestamp",
-    "startingVersionMode",
-    *LIMITS,
-    "ignoreDeletes",
-    "ignoreChanges",
-    "skipChangeCommits",
-    "readChangeFeed",
-    "schemaTrackingLocation",
-)
+from lakescan.scan.stream_options import DEFAULT_LIMITS, LATEST, flag, given_limits, given_options
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,7 @@ class StreamOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> "StreamOptions":
-        given = given_options(options, _NAMES)
+        given = given_options(options, OPTIONS)
         ignoring = [name for name in ("ignoreDeletes", "ignoreChanges", "skipChangeCommits") if flag(given, name)]
         if ignoring and flag(given, "readChangeFeed"):
             raise InvalidOption(ignoring[0], "readChangeFeed gives every change as a row. Leave one of the two out.")

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakescan.errors import InvalidOption
+from lakescan.hudi.options import OPTIONS
 from lakescan.scan.stream import Limits
-from lakescan.scan.stream_options import DEFAULT_LIMITS, LATEST, LIMITS, given_limits, given_options
-
-_NAMES = ("startingVersion", "startingTimestamp", *LIMITS)
+from lakescan.scan.stream_options import DEFAULT_LIMITS, LATEST, given_limits, given_options
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class StreamOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> "StreamOptions":
-        given = given_options(options, _NAMES)
+        given = given_options(options, OPTIONS)
         limits = given_limits(given)
         chosen = limits != Limits()
         return StreamOptions(

@@ -5,7 +5,7 @@ Which private class of Spark's is used, and what differs between its versions, i
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -257,6 +257,10 @@ class Bridge:
         if found.getClass().getSimpleName() == "AsOfVersion":
             return str(found.version())
         return int(found.micros())
+
+    def load_options(self, arguments: Sequence[Any]) -> dict[str, str]:
+        """The options among the further arguments of `loadTable`: Spark has given them since 4.3."""
+        return self.text_map(arguments[1].asCaseSensitiveMap()) if len(arguments) > 1 else {}
 
     # Objects of ours that come back from Java
 

@@ -1,0 +1,73 @@
+"""Write `docs/options.md` from the table of options in the code; with `--check`, fail where it is not up to date."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from lakescan.formats import OPTIONS
+from lakescan.options import Option, Read
+from lakescan.scan import settings
+from lakescan.spark.source import OWN_OPTIONS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "options.md"
+TITLES = {"delta": "Delta tables", "hudi": "Hudi tables"}
+READS = {Read.BATCH: "batch", Read.CHANGES: "changes", Read.STREAM: "stream"}
+INTRODUCTION = """\
+# Options
+
+Made by `scripts/options_page.py` from the table of options in the code; `make docs` checks that it is up to date.
+
+Options are given to a read by any of these doors, and mean the same at each. Names may be written in any case. An
+option that is not on this page, or that the kind of read does not take, is refused with the nearest ones there are: an
+ignored option would give the rows of another question.
+
+| door | how |
+| --- | --- |
+| `lakescan.read` | `lakescan.read(spark, path, options={"versionAsOf": 3})` |
+| `lakescan.attach` | `lakescan.attach(spark, "orders", path, options=…)`; a query's own options win over these |
+| SQL | `` SELECT * FROM delta.`/path` WITH (`readChangeFeed` = 'true', `startingVersion` = '0') `` |
+| `table` | ``spark.read.option("readChangeFeed", "true").option("startingVersion", 0).table("delta.`/path`")`` |
+| a batch of `format("lakescan")` | `spark.read.format("lakescan").option("versionAsOf", 3).load(path)` |
+| a stream | `spark.readStream.format("lakescan").option("startingVersion", 0).load(path)` |
+
+A batch reads one version. With `readChangeFeed` = `true` (Delta) it gives changes: the rows that a range of versions
+inserted, updated and deleted ([changes](changes.md)). Streams have a [page](streams.md) of their own.
+
+PySpark up to 4.2 loads a table before it looks at options. There, SQL's `WITH` and `spark.read.option(…).table(…)` take
+settings, `versionAsOf`, `timestampAsOf` and `read_optimized`; other options that decide which rows a table has are
+refused with what to write instead (`lakescan.read(spark, path, options=…)`).
+"""
+
+
+def rows(options: Iterable[Option]) -> list[str]:
+    lines = ["| option | read | value | what it does |", "| --- | --- | --- | --- |"]
+    for option in options:
+        names = ", ".join(f"`{name}`" for name in option.names if not name.startswith("spark."))
+        lines.append(
+            f"| {names} | {', '.join(READS[read] for read in option.reads)} | {option.value.says} | {option.says} |"
+        )
+    return lines
+
+
+def page() -> str:
+    common = settings.OPTIONS.known
+    parts = [INTRODUCTION]
+    for name, known in OPTIONS.items():
+        own = [option for option in known.known if option not in common]
+        parts += [f"## {TITLES[name]}\n", *rows(own), ""]
+    parts += ['## Only of `format("lakescan")`\n', *rows(OWN_OPTIONS.known), ""]
+    parts += ["## Settings\n", "Of all tables; also Spark confs, see [settings](settings.md).\n", *rows(common), ""]
+    return "\n".join(parts)
+
+
+def main() -> int:
+    if "--check" not in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page():
+        print("docs/options.md is not what the code says: run scripts/options_page.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
