@@ -258,7 +258,17 @@ class DeltaBuilder:
     def checksum(self) -> Path:
         """Write the newest version's checksum file."""
         file = self.log / f"{self.version:020d}.crc"
-        found = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+        adds = [action["add"] for action in self.live_actions() if "add" in action]
+        vectors = [add["deletionVector"] for add in adds if add.get("deletionVector")]
+        found = {
+            "tableSizeBytes": sum(add["size"] for add in adds),
+            "numFiles": len(adds),
+            "numMetadata": 1,
+            "numProtocol": 1,
+            "numDeletedRecordsOpt": sum(vector["cardinality"] for vector in vectors),
+            "numDeletionVectorsOpt": len(vectors),
+            "allFiles": adds,
+        }
         file.write_text(json.dumps({**found, **self.protocol(), "metadata": self.metadata()["metaData"]}))
         return file
 

@@ -18,6 +18,8 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.VersionNotFound, (FILE, "version 7", 2, 5), [FILE, "version 7", "2 to 5"], "Ask for one of these"),
     (errors.InvalidVersion, ("x", "a number."), ["'x'", "a number."], "a number."),
     (errors.CorruptLog, (FILE, "not JSON"), [FILE, "not JSON"], "Restore the file"),
+    (errors.UnreadableCompaction, (FILE, "twice"), [FILE, "twice"], "Restore the file"),
+    (errors.ChecksumMismatch, (FILE, "/data/t", 3, "2 files"), [FILE, "/data/t", "version 3", "2 files"], "remove the"),
     (errors.MissingCommit, (FILE, 3, "why"), [FILE, "Version 3", "why"], "Restore the file"),
     (errors.MissingDataFile, (FILE,), [FILE, "VACUUM"], "restore it"),
     (errors.CorruptDataFile, (FILE, "no footer"), [FILE, "no footer"], "Restore the file"),

@@ -144,6 +144,22 @@ class UnreadableCheckpoint(CorruptLog):
     """A file of a checkpoint cannot be read, and the log cannot rebuild the version without it."""
 
 
+class UnreadableCompaction(CorruptLog):
+    """A compacted log file cannot be read or contradicts itself, and the commits that it stands for are gone."""
+
+
+class ChecksumMismatch(CorruptLog):
+    """A version's checksum file refutes what its log says."""
+
+    def __init__(self, file: str, log: str, version: int, why: str) -> None:
+        super().__init__(file, why)
+        self.args = (
+            f"The checksum file {file} refutes the log {log} at version {version}: {why}. Nothing was read. One of the "
+            "two is damaged or was changed by hand: restore it from a backup or, where the log is right, remove the "
+            "checksum file.",
+        )
+
+
 class CheckpointIgnored(UserWarning):
     """A checkpoint that is corrupt or lacks a part was passed over; the answer is right, and slower to get."""
 
@@ -152,6 +168,26 @@ class CheckpointIgnored(UserWarning):
             f"The checkpoint file {file} is not used: {why}. Version {version} is rebuilt from an older checkpoint "
             "or from the commits instead, which takes longer. Restore the file, or let the table's writer make a "
             "new checkpoint."
+        )
+
+
+class CompactionIgnored(UserWarning):
+    """A compacted log file that is corrupt or contradicts itself was passed over; the answer is right."""
+
+    def __init__(self, file: str, version: int, why: str) -> None:
+        super().__init__(
+            f"The compacted log file {file} is not used: {why}. Version {version} is rebuilt from the commits that it "
+            "stands for. Remove the file: it only saves time."
+        )
+
+
+class ChecksumIgnored(UserWarning):
+    """A checksum file that is damaged was passed over: it proves nothing."""
+
+    def __init__(self, file: str, version: int, why: str) -> None:
+        super().__init__(
+            f"The checksum file {file} is not used: {why}. Version {version} is read from the log without being "
+            "compared with it. Remove the file, or restore it."
         )
 
 

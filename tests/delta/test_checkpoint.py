@@ -248,28 +248,6 @@ def test_a_compaction_stands_in_for_commits_that_are_gone(tmp_path: Path) -> Non
         lakescan.open(table.path).snapshot(4)
 
 
-def test_a_checksum_gives_protocol_and_metadata_without_commits_or_checkpoint(tmp_path: Path) -> None:
-    table = _build(tmp_path)
-    table.checksum()
-    expected = _rows(table.path)
-    (table.log / f"{table.version:020d}.json").rename(tmp_path / "kept")
-    (table.log / f"{table.version:020d}.json").write_text("not JSON")
-    snapshot = lakescan.open(table.path).snapshot()
-    assert (snapshot.schema.names, snapshot.partition_columns) == (["id", "name", "p"], ("p",))
-    (tmp_path / "kept").rename(table.log / f"{table.version:020d}.json")
-    assert _rows(table.path) == expected
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '"x"', "{}", '{"protocol": {}, "metadata": {}}', '{"protocol": {"minReaderVersion": 1}}']
-)
-def test_a_malformed_checksum_is_ignored(text: str, tmp_path: Path) -> None:
-    table = _build(tmp_path)
-    expected = _rows(table.path)
-    table.checksum().write_text(text)
-    assert _rows(table.path) == expected
-
-
 def test_a_checksum_of_a_table_that_must_be_refused_refuses_it(tmp_path: Path) -> None:
     table = DeltaBuilder(tmp_path, SCHEMA, features=["somethingNew"])
     table.checksum()

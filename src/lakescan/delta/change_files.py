@@ -43,7 +43,7 @@ def change_files(commit: TableCommit, partition: Sequence[pa.Field]) -> pa.Table
     """The files that hold the commit's changes, as a snapshot's files; `partition` are the columns' final fields."""
     if commit.cdc.num_rows:
         return _files(commit, commit.cdc, None, partition)
-    if _merged_nothing(commit.info):
+    if _merged_nothing(commit):
         return _files(commit, commit.cdc, None, partition)
     adds = commit.adds.append_column("stats", commit.statistics_texts(commit.adds)).filter(commit.adds["data_change"])
     removes = commit.removes.filter(commit.removes["data_change"])
@@ -119,10 +119,12 @@ def _partition(commit: TableCommit, files: pa.Table, fields: Sequence[pa.Field])
     return pa.StructArray.from_arrays([*values, version, moment], fields=[*named, *commit_fields()])
 
 
-def _merged_nothing(info: Mapping[str, Any]) -> bool:
+def _merged_nothing(commit: TableCommit) -> bool:
     """A merge may rewrite files and change no row of them; as in Delta, its own count of rows says so."""
-    counts = info.get("operationMetrics") or {}
-    return info.get("operation") == "MERGE" and all(str(counts.get(name)) == "0" for name in _MERGED_ROWS)
+    if commit.info.get("operation") != "MERGE":
+        return False
+    counts = commit.typed_info.map("operationMetrics")
+    return all(str(counts.get(name)) == "0" for name in _MERGED_ROWS)
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
+from lakescan.delta.actions import ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
+from lakescan.delta.checkpoint_adds import COLUMNS, filled_out, refuse_both, typed_adds
 from lakescan.delta.commits import CommitText, file_actions
 from lakescan.delta.log_segment import Checkpoint
 from lakescan.delta.names import SIDECAR_FOLDER
 from lakescan.delta.statistics import parse_statistics, typed_statistics
+from lakescan.delta.typed_action import TypedAction
 from lakescan.errors import CorruptLog, StorageFailure, UnreadableCheckpoint
 from lakescan.locations import has_scheme
 from lakescan.storage import Storage, failure_of_store
@@ -40,6 +42,8 @@ class OpenedOnce:
 
     storage: Storage
     path: str
+    size: int | None = None
+    """How long it is said to be."""
     _idle: deque[pq.ParquetFile] = field(default_factory=deque, repr=False, compare=False)
     _opening: Lock = field(default_factory=Lock, repr=False, compare=False)
 
@@ -78,6 +82,8 @@ class OpenedOnce:
     def _opened_first(self) -> tuple[pa.NativeFile, pq.FileMetaData, pa.Schema]:
         with _named(self.name):
             source = self.storage.open(self.path)
+            if self.size is not None and self.size != source.size():
+                raise CorruptLog(self.name, f"it has {source.size()} bytes and the checkpoint says {self.size}")
             first = _parquet(source, None)
             self._idle.append(first)
             return source, first.metadata, first.schema_arrow
@@ -86,6 +92,8 @@ class OpenedOnce:
         """The few actions of one kind: protocol, metaData, sidecar."""
         if name not in self.schema.names:
             return
+        if self.schema.names.count(name) != 1 or not pa.types.is_struct(self.schema.field(name).type):
+            raise UnreadableCheckpoint(self.name, f"its column {name} is no struct")
         groups = self._row_groups_with(name)
         if not groups:
             # Nothing to buffer: pyarrow 18 fails at that.
@@ -94,7 +102,8 @@ class OpenedOnce:
             # Whoever wants but the first one does not have the rest read.
             for batch in parquet.iter_batches(_BATCH_ROWS, groups, [name]):
                 found = batch.column(0).drop_null()
-                yield from map(_plain, found.to_pylist())
+                found.validate(full=True)
+                yield from found.to_pylist()
 
     def _row_groups_with(self, name: str) -> list[int]:
         """The row groups but those without such an action, as the file's own statistics have it."""
@@ -113,6 +122,8 @@ class CheckpointFile:
 
     file: OpenedOnce
     partition_names: tuple[str, ...]
+    adds_are_elsewhere: bool = False
+    """Whether it names sidecars, and so may have no column for adds of its own."""
 
     @property
     def num_rows(self) -> int:
@@ -123,31 +134,25 @@ class CheckpointFile:
         return self.first_adds(self.num_rows)
 
     def first_adds(self, rows: int) -> pa.Table:
-        schema = adds_schema(self.partition_names)
-        if "add" not in self.file.schema.names:
-            return schema.empty_table()
-        wanted = ["path", "size", "modificationTime", "partitionValues", "deletionVector"]
-        found = self._read(*[f"add.{name}" for name in wanted], first=rows)["add"].combine_chunks()
-        places = pa.array(np.flatnonzero(pc.is_valid(member(found, "path")).to_numpy(zero_copy_only=False)), pa.int64())
-        live = found.take(places)
-        vector = member(live, "deletionVector")
-        return pa.table(
-            [
-                member(live, "path"),
-                member(live, "size"),
-                member(live, "modificationTime"),
-                self._partition_texts(member(live, "partitionValues"), len(live)),
-                pa.nulls(len(live), DELETION_VECTOR) if vector is None else _filled_out(vector, DELETION_VECTOR),
-                places,
-            ],
-            schema=schema,
-        )
+        names = self.file.schema.names
+        if "add" not in names and self.adds_are_elsewhere:
+            return adds_schema(self.partition_names).empty_table()
+        with _named(self.file.name):
+            if names.count("add") != 1 or not pa.types.is_struct(self.file.schema.field("add").type):
+                raise CorruptLog(self.file.name, "it has no column of add actions")
+            refuse_both(self.file.metadata, self.file.name)
+            found = self._read(*[f"add.{name}" for name in COLUMNS], first=rows)
+            add = found["add"].combine_chunks() if found.num_columns else empty_structs(found.num_rows)
+            return typed_adds(add, self.partition_names, self.file.name)
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         add = self.file.schema.field("add").type
-        if add.get_field_index("stats_parsed") < 0:
+        at = add.get_field_index("stats_parsed")
+        if at < 0 or not pa.types.is_struct(add.field(at).type):
             return parse_statistics(self._texts(rows), wanted)
         found = self._read(*_statistics_columns(wanted), first=_reaching(rows))
+        if not found.num_columns:
+            return parse_statistics(self._texts(rows), wanted)
         parsed = member(found["add"].combine_chunks().take(rows), "stats_parsed")
         typed = typed_statistics(parsed, wanted)
         if parsed.null_count and add.get_field_index("stats") >= 0:
@@ -157,19 +162,17 @@ class CheckpointFile:
     def row_tracking(self, rows: pa.Array) -> pa.StructArray:
         found = self._read(*(f"add.{field.name}" for field in ROW_TRACKING), first=_reaching(rows))
         add = found["add"].combine_chunks().take(rows) if found.num_columns else empty_structs(len(rows))
-        return _filled_out(add, ROW_TRACKING)
+        with _named(self.file.name):
+            return filled_out(add, ROW_TRACKING)
 
     def _texts(self, rows: pa.Array) -> pa.Array:
         found = self._read("add.stats", first=_reaching(rows))
         if not found.num_columns:
             return pa.nulls(len(rows), pa.string())
-        return _chosen(member(found["add"].combine_chunks(), "stats"), rows)
-
-    def _partition_texts(self, values: pa.Array | None, count: int) -> pa.Array:
-        if values is None or not self.partition_names:
-            return empty_structs(count)
-        columns = [pc.map_lookup(values, pa.scalar(name), "first") for name in self.partition_names]
-        return pa.StructArray.from_arrays(columns, names=list(self.partition_names))
+        with _named(self.file.name):
+            texts = _chosen(member(found["add"].combine_chunks(), "stats").cast(pa.string()), rows)
+            texts.validate(full=True)
+            return texts
 
     def _read(self, *columns: str, first: int | None = None) -> pa.Table:
         """These columns, where so many rows are enough perhaps no more than the first ones."""
@@ -188,27 +191,43 @@ class CheckpointFiles:
 
     def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The few actions of one kind in the checkpoint's own files."""
+        return (action for action, _ in self.named_actions(name))
+
+    def named_actions(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """The same, each with the file that it stands in."""
         for path, file in zip(self.checkpoint.paths, self._own, strict=True):
-            with _named(self.storage.full_path(path)):
-                yield from file.actions(name)
+            full = self.storage.full_path(path)
+            with _named(full):
+                yield from ((action, full) for action in file.actions(name))
 
     def sources(self, partition_names: Sequence[str]) -> list[ActionSource]:
         """Every file of the checkpoint that may hold adds, its sidecars included."""
         names = tuple(partition_names)
+        # What stands in several parts has no sidecars, so the parts need not be opened to look.
+        sidecars = self._sidecars() if len(self.checkpoint.paths) == 1 else []
         sources: list[ActionSource] = []
         for file in self._own:
             if isinstance(file, OpenedOnce):
-                sources.append(CheckpointFile(file, names))
+                sources.append(CheckpointFile(file, names, adds_are_elsewhere=bool(sidecars)))
                 continue
             with _named(file.file):
                 sources.append(file_actions([file], names))
-        # What stands in several parts has no sidecars, so the parts need not be opened to look.
-        for action in self.actions("sidecar") if len(self.checkpoint.paths) == 1 else ():
-            path = str(action["path"])
-            path = path if has_scheme(path) else unquote(path)
-            inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
-            sources.append(CheckpointFile(OpenedOnce(self.storage, inside), names))
-        return sources
+        return [*sources, *(CheckpointFile(sidecar, names) for sidecar in sidecars)]
+
+    def _sidecars(self) -> list[OpenedOnce]:
+        found: dict[str, OpenedOnce] = {}
+        for action, file in self.named_actions("sidecar"):
+            with _named(file):
+                sidecar = TypedAction("sidecar", action, file)
+                path, size = sidecar.text("path"), sidecar.integer("sizeInBytes")
+                if not path:
+                    raise sidecar.malformed("path", "the name of a file")
+                path = path if has_scheme(path) else unquote(path)
+                inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
+                if inside in found:
+                    raise CorruptLog(file, f"it names the sidecar {path} twice")
+                found[inside] = OpenedOnce(self.storage, inside, size)
+        return list(found.values())
 
     @cached_property
     def _own(self) -> list[OpenedOnce | CommitText]:
@@ -219,7 +238,7 @@ class CheckpointFiles:
             return OpenedOnce(self.storage, path)
         name = self.storage.full_path(path)
         with _named(name):
-            return CommitText(name, self.storage.read(path))
+            return CommitText(name, self.storage.read(path), reconciled=True)
 
 
 def _parquet(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
@@ -230,11 +249,6 @@ def _parquet(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.Parq
         pre_buffer=True,
         page_checksum_verification=True,
     )
-
-
-def _plain(action: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The action as JSON has it: Arrow gives a map as a list of pairs."""
-    return {key: dict(value) if key == "configuration" and value else value for key, value in action.items()}
 
 
 def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -283,16 +297,6 @@ def _leaf_paths(fields: list[pa.Field]) -> list[str]:
     return paths
 
 
-def _filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
-    """The struct with exactly these fields; those that it lacks are null."""
-    columns = [member(found, field.name) for field in wanted]
-    filled = [
-        pa.nulls(len(found), field.type) if column is None else column.cast(field.type)
-        for column, field in zip(columns, wanted, strict=True)
-    ]
-    return pa.StructArray.from_arrays(filled, fields=list(wanted), mask=found.is_null())
-
-
 @contextmanager
 def _named(file: str) -> Iterator[None]:
     """Failures to read a checkpoint's file, as one error that says which; a failure of the store stays one."""
@@ -302,6 +306,8 @@ def _named(file: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise UnreadableCheckpoint(file, "the checkpoint names it and it is not there") from error
-    except (CorruptLog, pa.ArrowException, OSError) as error:
+    except CorruptLog as error:
+        raise UnreadableCheckpoint(file, error.why) from error
+    except (pa.ArrowException, OSError) as error:
         # Arrow reports a page that does not decode as an OSError.
         raise failure_of_store(file, error) or UnreadableCheckpoint(file, str(error)) from error

@@ -17,7 +17,10 @@ _ID = "delta.columnMapping.id"
 
 
 def physical_names(schema: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """The JSON schema in physical names; in id mode each field also says its Parquet field id."""
+    """The JSON schema in physical names; in id mode each field also says its Parquet field id.
+
+    A ValueError where a column has none: taken under its own name, it would be null in every file.
+    """
     if mode not in ("none", "name", "id"):
         raise UnsupportedFeature("The table", f"the column mapping mode {mode!r}")
 
@@ -25,8 +28,10 @@ def physical_names(schema: Mapping[str, Any], mode: str) -> dict[str, Any]:
         if mode == "none":
             return {**field, "metadata": {}}
         metadata = field.get("metadata") or {}
-        ids = {SPARK_FIELD_ID: metadata[_ID]} if mode == "id" and _ID in metadata else {}
-        return {**field, "name": metadata.get(_NAME, field["name"]), "metadata": ids}
+        for needed in (_NAME, _ID)[: 2 if mode == "id" else 1]:
+            if metadata.get(needed) is None:
+                raise ValueError(f"the column {field['name']} has no {needed} though columns are mapped by {mode}")
+        return {**field, "name": metadata[_NAME], "metadata": {SPARK_FIELD_ID: metadata[_ID]} if mode == "id" else {}}
 
     return _each_field(schema, rename)
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
-from lakescan.delta.actions import DELETION_VECTOR, StatisticsRequest
-from lakescan.delta.commits import CommitText, parse_lines, read_commits
+from lakescan.delta.actions import DELETION_VECTOR, StatisticsRequest, keys
+from lakescan.delta.commits import CommitText, file_lines, read_commits
 from lakescan.delta.data_files import DeltaFiles
 from lakescan.delta.log_segment import Commit, LogListing
 from lakescan.delta.names import LOG_FOLDER, commit_name
@@ -24,7 +24,9 @@ from lakescan.delta.protocol import Metadata, Protocol
 from lakescan.delta.replay import Replay, physical_partition_names
 from lakescan.delta.statistics import parse_statistics
 from lakescan.delta.time_travel import ENABLED, rising_times
-from lakescan.errors import MissingCommit, VersionNotFound
+from lakescan.delta.typed_action import TypedAction
+from lakescan.delta.whole_actions import repeated
+from lakescan.errors import CorruptLog, MissingCommit, VersionNotFound
 from lakescan.predicate import Column
 from lakescan.schema import prune
 from lakescan.storage import Storage
@@ -43,7 +45,7 @@ class TableState:
     def at(storage: Storage, listing: LogListing, version: int) -> "TableState":
         """From the snapshot at a version, which must be one that can be rebuilt."""
         replay = Replay(storage, listing.segment(version))
-        return TableState(replay.protocol, replay.metadata).checked()
+        return TableState(replay.protocol, replay.metadata)
 
     def after(self, text: CommitText, location: str) -> "TableState":
         """The state that a commit leaves behind it; itself where the commit changes neither."""
@@ -54,13 +56,8 @@ class TableState:
         found = self.protocol if protocol is None else Protocol.of(protocol, text.file)
         found.refuse_unsupported(location)
         if metadata is None:
-            return TableState(found, self.metadata.under(found)).checked()
-        return TableState(found, Metadata.of(metadata, found, text.file)).checked()
-
-    def checked(self) -> "TableState":
-        """Itself; an error where the schema has a type or a mapping that cannot be read."""
-        _ = self.metadata.schema, self.metadata.source_schema
-        return self
+            return TableState(found, self.metadata.under(found).checked(text.file))
+        return TableState(found, Metadata.of(metadata, found, text.file))
 
 
 @dataclass(frozen=True)
@@ -95,11 +92,16 @@ class TableCommit:
         return next(self.text.actions("commitInfo"), {})
 
     @property
+    def typed_info(self) -> TypedAction:
+        """The same, for fields that must be of one type."""
+        return TypedAction("commitInfo", self.info, self.text.file)
+
+    @property
     def timestamp_ms(self) -> int:
         """When it was made: its own word where in-commit timestamps are on, else its file's time."""
-        own = self.info.get("inCommitTimestamp")
         enabled = self.metadata.properties.get(ENABLED, "false").lower() == "true"
-        return int(own) if enabled and own is not None else self.file_time_ms
+        own = self.typed_info.integer("inCommitTimestamp") if enabled else None
+        return self.file_time_ms if own is None else own
 
     @cached_property
     def adds(self) -> pa.Table:
@@ -132,12 +134,16 @@ class TableCommit:
 
     @cached_property
     def _lines(self) -> pa.Table:
-        return parse_lines(self.text, _schema(physical_partition_names(self.metadata)))
+        return file_lines(self.text, _schema(physical_partition_names(self.metadata)))
 
     def _actions(self, kind: str) -> tuple[pa.Array, pa.Array]:
         column = self._lines[kind].combine_chunks()
-        rows = pc.indices_nonzero(pc.is_valid(member(column, "path"))).cast(pa.int64())
-        return rows, column.take(rows)
+        rows = pc.indices_nonzero(column.is_valid()).cast(pa.int64())
+        found = column.take(rows)
+        twice = repeated(keys(*(pa.chunked_array([member(found, name)]) for name in ("path", "deletionVector"))))
+        if twice is not None:
+            raise CorruptLog(self.text.file, f"it has two {kind} actions for the file {twice.splitlines()[0]}")
+        return rows, found
 
     def _files(self, found: pa.Array) -> pa.Table:
         texts = member(found, "partitionValues") if self.partition_fields else empty_structs(len(found))

@@ -2,10 +2,10 @@
 
 Each commit is parsed by Arrow's JSON reader in one call, so a corrupt one is named. Among the actions for one
 file the last one wins. What is left are the adds of the segment's commits; `touched` says which files of the
-checkpoint they replace or remove.
+checkpoint they replace or remove. An action that is not whole is an error, and so is a file that stands twice in what
+should be reconciled already (a compacted run of commits, a checkpoint in JSON).
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
 from lakescan.delta.actions import DELETION_VECTOR, ROW_TRACKING, StatisticsRequest, adds_schema, keys
-from lakescan.delta.json_lines import read_json_lines
+from lakescan.delta.json_lines import parse_json, read_json_lines
 from lakescan.delta.log_segment import Commit
 from lakescan.delta.statistics import parse_statistics
+from lakescan.delta.whole_actions import broken_action, repeated
 from lakescan.delta.writers import Writers
-from lakescan.errors import CorruptLog, MissingCommit
+from lakescan.errors import CorruptLog, MissingCommit, UnreadableCompaction
 from lakescan.storage import Storage
 
 _READERS = 8
@@ -33,6 +34,11 @@ class CommitText:
 
     file: str
     text: bytes
+    reconciled: bool = False
+    """Whether it comes from several commits, so that it speaks of each file, and of the table, once."""
+
+    def corrupt(self, why: str) -> CorruptLog:
+        return (UnreadableCompaction if self.reconciled else CorruptLog)(self.file, why)
 
     def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The few actions of one kind (protocol, metaData, ...), newest last, without parsing the other lines."""
@@ -43,11 +49,16 @@ class CommitText:
             end = self.text.find(b"\n", at)
             end = len(self.text) if end < 0 else end
             try:
-                action = json.loads(self.text[start:end])
+                action = parse_json(self.text[start:end])
             except ValueError as error:
-                raise CorruptLog(self.file, f"not JSON ({error})") from error
-            if isinstance(action, dict) and isinstance(action.get(name), dict):
-                yield action[name]
+                raise self.corrupt(f"not JSON ({error})") from error
+            if not isinstance(action, dict):
+                raise self.corrupt("a line of it is no JSON object")
+            found = action.get(name)
+            if found is not None and not isinstance(found, dict):
+                raise self.corrupt(f"its {name} action is no JSON object")
+            if found is not None:
+                yield found
             at = self.text.find(needle, end)
 
 
@@ -57,7 +68,7 @@ def read_commits(storage: Storage, commits: Sequence[Commit], version: int) -> l
     def read(commit: Commit) -> CommitText:
         file = storage.full_path(commit.path)
         try:
-            return CommitText(file, storage.read(commit.path))
+            return CommitText(file, storage.read(commit.path), reconciled=commit.compacted)
         except FileNotFoundError as error:
             raise MissingCommit(file, version, "it was listed and then removed") from error
 
@@ -96,14 +107,11 @@ class CommitActions:
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
     schema = _json_schema(partition_names)
-    parsed = [_file_lines(text, schema) for text in texts]
+    parsed = [_reconciled_lines(text, schema) for text in texts]
     table = pa.concat_tables(parsed or [schema.empty_table()])
-    add, remove = table["add"], table["remove"]
-    added = pc.is_valid(member(add, "path"))
-    path = pc.coalesce(member(add, "path"), member(remove, "path"))
-    vector = pc.if_else(added, member(add, "deletionVector"), member(remove, "deletionVector"))
-    mentioned = pc.is_valid(path)
-    key = keys(path.filter(mentioned), vector.filter(mentioned))
+    add = table["add"]
+    added = add.is_valid()
+    mentioned, key = _mentioned(table)
     rows = np.flatnonzero(mentioned.to_numpy())[_last_of_each(key)]
     rows = pa.array(np.sort(rows))
     rows = rows.filter(added.take(rows).combine_chunks())
@@ -142,20 +150,47 @@ def _json_schema(partition_names: Sequence[str]) -> pa.Schema:
 def parse_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
     """A row for each line; what the schema does not name is left out."""
     if not text.text.strip():
-        raise CorruptLog(text.file, "it is empty")
+        raise text.corrupt("it is empty")
     try:
         # A block holds whole lines, and one line may be as long as the file.
         return read_json_lines(text.text, schema, block_size=len(text.text) + 1, threads=False)
     except pa.ArrowInvalid as error:
-        raise CorruptLog(text.file, str(error)) from error
+        raise text.corrupt(str(error)) from error
 
 
-def _file_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+def file_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    """The same; an error where a file action is not whole."""
     table = parse_lines(text, schema)
-    for action, needed in (("add", "path"), ("add", "size"), ("remove", "path")):
-        if table[action].null_count != member(table[action], needed).null_count:
-            raise CorruptLog(text.file, f"it has {'an' if action == 'add' else 'a'} {action} action without a {needed}")
+    for kind in table.column_names:
+        wrong = broken_action(kind, table[kind])
+        if wrong is not None:
+            raise text.corrupt(wrong)
+    if pc.any(pc.and_(table["add"].is_valid(), table["remove"].is_valid())).as_py():
+        raise text.corrupt("one of its lines is both an add and a remove action")
     return table
+
+
+def _reconciled_lines(text: CommitText, schema: pa.Schema) -> pa.Table:
+    table = file_lines(text, schema)
+    if not text.reconciled:
+        return table
+    _, key = _mentioned(table)
+    twice = repeated(key)
+    if twice is not None:
+        raise text.corrupt(f"it speaks more than once of the file {twice.splitlines()[0]}")
+    for name in ("protocol", "metaData"):
+        if len(list(text.actions(name))) > 1:
+            raise text.corrupt(f"it has more than one {name} action")
+    return table
+
+
+def _mentioned(table: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Which lines speak of a file, and the keys of these files."""
+    add, remove = table["add"], table["remove"]
+    path = pc.coalesce(member(add, "path"), member(remove, "path"))
+    vector = pc.if_else(add.is_valid(), member(add, "deletionVector"), member(remove, "deletionVector"))
+    mentioned = pc.is_valid(path)
+    return mentioned, keys(path.filter(mentioned), vector.filter(mentioned))
 
 
 def _last_of_each(key: pa.ChunkedArray) -> np.ndarray[Any, Any]:

@@ -5,14 +5,15 @@ nothing else. A parameter that is not text is given as the JSON it was written i
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from lakescan.delta.commits import read_commits
 from lakescan.delta.log_segment import LogListing
-from lakescan.delta.time_travel import ENABLED, ENABLED_FROM, rising_times
+from lakescan.delta.names import LOG_FOLDER
+from lakescan.delta.time_travel import own_times_from, rising_times
+from lakescan.delta.typed_action import TypedAction
 from lakescan.errors import CorruptLog, InvalidLimit
 from lakescan.storage import Storage
 
@@ -47,30 +48,32 @@ def read_history(storage: Storage, listing: LogListing, properties: dict[str, st
     commits = listing.commits[len(listing.commits) - count :]
     texts = read_commits(storage, commits, listing.latest)
     file_times = rising_times(listing.commits)
-    own_times = properties.get(ENABLED, "false").lower() == "true"
-    own_from = int(properties.get(ENABLED_FROM, "0"))
+    own_from = own_times_from(properties)
     rows = []
     for commit, text in zip(reversed(commits), reversed(texts), strict=True):
-        info = next(text.actions("commitInfo"), {})
-        own = info.get("inCommitTimestamp") if own_times and commit.version >= own_from else None
-        try:
-            moment = int(file_times[commit.version] if own is None else own) * 1000
-            rows.append({"version": commit.version, "timestamp": moment} | _notes(info))
-        except (AttributeError, TypeError, ValueError) as error:
-            raise CorruptLog(text.file, f"its commitInfo action is malformed ({error})") from error
-    return pa.Table.from_pylist(rows, SCHEMA)
+        info = TypedAction("commitInfo", next(text.actions("commitInfo"), {}), text.file)
+        own = info.integer("inCommitTimestamp") if own_from is not None and commit.version >= own_from else None
+        moment = (file_times[commit.version] if own is None else own) * 1000
+        if abs(moment) >= 1 << 63:
+            raise info.malformed("inCommitTimestamp", "a time in milliseconds")
+        rows.append(
+            {"version": commit.version, "timestamp": moment} | {field.name: _read(info, field) for field in _NOTES}
+        )
+    try:
+        return pa.Table.from_pylist(rows, SCHEMA)
+    except UnicodeEncodeError as error:
+        # A JSON text may hold half of a character.
+        raise CorruptLog(storage.full_path(LOG_FOLDER), f"a commitInfo action has no UTF-8 text ({error})") from error
 
 
-def _notes(info: Mapping[str, Any]) -> dict[str, Any]:
-    found = {field.name: info.get(field.name) for field in _NOTES}
-    return {field.name: None if found[field.name] is None else _read(found[field.name], field) for field in _NOTES}
-
-
-def _read(found: Any, field: pa.Field) -> Any:
+def _read(info: TypedAction, field: pa.Field) -> Any:
+    found = info.fields.get(field.name)
+    if found is None:
+        return None
     if pa.types.is_map(field.type):
-        return [(key, _text(value)) for key, value in found.items()]
+        return [(key, _text(value)) for key, value in info.map(field.name).items()]
     if pa.types.is_integer(field.type):
-        return int(found)
+        return info.integer(field.name)
     if pa.types.is_boolean(field.type):
         return found if isinstance(found, bool) else str(found).lower() == "true"
     return _text(found)

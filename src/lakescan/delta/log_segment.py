@@ -32,6 +32,7 @@ class Commit:
     version: int
     path: str
     modified_ms: int
+    compacted: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,15 @@ class LogSegment:
     commits: tuple[Commit, ...]
     checksum: str | None = field(default=None, compare=False)
     """The file that repeats the version's protocol and metadata, where there is one."""
-    older: Callable[[], "LogSegment"] | None = field(default=None, compare=False, repr=False)
-    """The segment for the same version without this checkpoint; an error where the log cannot do without."""
+    without: Callable[[str], "LogSegment"] | None = field(default=None, compare=False, repr=False)
+    """The segment for the same version without this checkpoint or compacted file, by its (first) path; an error where
+    the log cannot do without."""
+
+    @property
+    def shortcuts(self) -> tuple[str, ...]:
+        """The checkpoint and the compacted files, by their (first) paths: the log may do without them."""
+        checkpoint = () if self.checkpoint is None else self.checkpoint.paths[:1]
+        return (*checkpoint, *(commit.path for commit in self.commits if commit.compacted))
 
 
 @dataclass(frozen=True)
@@ -99,27 +107,26 @@ class LogListing:
             tuple(found for found in self.partial if found.version <= version),
         )
 
-    def segment(self, version: int | None = None, unusable: frozenset[Checkpoint] = frozenset()) -> LogSegment:
-        """The segment for a version, the newest where none is given, without the checkpoints named as unusable."""
+    def segment(self, version: int | None = None, unusable: frozenset[str] = frozenset()) -> LogSegment:
+        """The segment for a version, the newest where none is given, without the files named as unusable."""
         wanted = self.latest if version is None else version
         if not 0 <= wanted <= self.latest:
             raise VersionNotFound(self.location, f"version {wanted}", self.earliest, self.latest)
-        usable = [found for found in self.checkpoints if found.version <= wanted and found not in unusable]
+        usable = [found for found in self.checkpoints if found.version <= wanted and found.paths[0] not in unusable]
         checkpoint = usable[-1] if usable else None
         first = checkpoint.version + 1 if checkpoint else 0
-        commits = tuple(self._run(first, wanted))
+        commits = tuple(self._run(first, wanted, unusable))
         self._warn_of_partial(first, wanted)
         checksum = f"{LOG_FOLDER}/{wanted:020d}.crc" if wanted in self.checksums else None
-        older = None if checkpoint is None else lambda: self.segment(wanted, unusable | {checkpoint})
-        return LogSegment(wanted, checkpoint, commits, checksum, older)
+        return LogSegment(wanted, checkpoint, commits, checksum, lambda path: self.segment(wanted, unusable | {path}))
 
-    def _run(self, first: int, last: int) -> Iterator[Commit]:
+    def _run(self, first: int, last: int, unusable: frozenset[str]) -> Iterator[Commit]:
         """Files that hold every commit from `first` to `last`, once each: compacted ones where they fit."""
         single = {commit.version: commit for commit in self.commits}
         longest = {
             found.first: found.commit
             for found in sorted(self.compactions, key=lambda found: found.commit.version)
-            if found.commit.version <= last
+            if found.commit.version <= last and found.commit.path not in unusable
         }
         at = first
         while at <= last:
@@ -154,7 +161,9 @@ def list_log(storage: Storage) -> LogListing:
         if (match := _COMMIT.match(entry.name))
     )
     compactions = tuple(
-        Compaction(int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms))
+        Compaction(
+            int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms, compacted=True)
+        )
         for entry in entries
         if (match := _COMPACTED.match(entry.name)) and int(match[1]) < int(match[2])
     )
@@ -181,7 +190,8 @@ def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Ch
     whole: list[Checkpoint] = []
     partial: list[Checkpoint] = []
     for (version, count), parts in sets.items():
-        complete = sorted(parts) == list(range(1, count + 1))
+        # Counted first: a name can claim any number of parts.
+        complete = len(parts) == count and sorted(parts) == list(range(1, count + 1))
         found = Checkpoint(version, tuple(parts[number] for number in sorted(parts)))
         (whole if complete else partial).append(found)
     preferred = sorted(whole + single, key=lambda found: (found.version, len(found.paths) == 1))

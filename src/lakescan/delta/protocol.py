@@ -13,8 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from lakescan.delta import column_mapping
+from lakescan.delta.schema_json import read_schema
 from lakescan.delta.type_widening import once_float
-from lakescan.errors import CatalogManaged, CorruptLog, UnsupportedFeature
+from lakescan.delta.typed_action import TypedAction
+from lakescan.errors import CatalogManaged, CorruptLog, LakescanError, UnsupportedFeature
 from lakescan.schema import arrow_schema
 
 SUPPORTED_FEATURES = frozenset(
@@ -33,7 +35,6 @@ SUPPORTED_FEATURES = frozenset(
     }
 )
 _CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
-_NO_COLUMNS = '{"type": "struct", "fields": []}'
 _GENERATED = "delta.generationExpression"
 _NEWEST_READER = 3
 _FEATURES_NAMED_FROM = 3
@@ -48,16 +49,21 @@ class Protocol:
     writer_version: int
     reader_features: frozenset[str]
 
+    def __str__(self) -> str:
+        features = f" with {', '.join(sorted(self.reader_features))}" if self.reader_features else ""
+        return f"{self.reader_version}, {self.writer_version}{features}"
+
     @staticmethod
     def of(action: Mapping[str, Any], file: str) -> "Protocol":
-        try:
-            return Protocol(
-                int(action["minReaderVersion"]),
-                int(action.get("minWriterVersion") or 0),
-                frozenset(action.get("readerFeatures") or ()),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise CorruptLog(file, f"its protocol action is malformed ({error!r})") from error
+        found = TypedAction("protocol", action, file)
+        reader, features = found.integer("minReaderVersion"), found.texts("readerFeatures")
+        if reader is None:
+            raise found.malformed("minReaderVersion", "a whole number")
+        if reader == _FEATURES_NAMED_FROM and action.get("readerFeatures") is None:
+            raise found.malformed("readerFeatures", "a list of texts, which reader version 3 needs")
+        if reader < _FEATURES_NAMED_FROM and features:
+            raise found.malformed("readerFeatures", f"empty, which it is at reader version {reader}")
+        return Protocol(reader, found.integer("minWriterVersion") or 0, frozenset(features))
 
     @property
     def maps_columns(self) -> bool:
@@ -88,26 +94,33 @@ class Metadata:
 
     @staticmethod
     def of(action: Mapping[str, Any], protocol: Protocol, file: str) -> "Metadata":
-        provider = (action.get("format") or {}).get("provider") or "parquet"
+        typed = TypedAction("metaData", action, file)
+        provider = typed.map("format").get("provider") or "parquet"
         if provider != "parquet":
             raise UnsupportedFeature(file, f"data files in the format {provider}")
+        text = typed.text("schemaString")
+        partitions, properties = typed.texts("partitionColumns"), typed.text_map("configuration")
         try:
-            found = Metadata(
-                str(action.get("id") or ""),
-                # Delta reads a metaData action without a schema as a table without columns.
-                json.loads(action.get("schemaString") or _NO_COLUMNS),
-                tuple(action.get("partitionColumns") or ()),
-                dict(action.get("configuration") or {}),
-                protocol.maps_columns,
-            )
-            # Whatever is malformed in these must be known now, with the file's name.
-            _ = found.schema, found.source_schema
-        except (KeyError, TypeError, ValueError) as error:
-            raise CorruptLog(file, f"its metaData action is malformed ({error!r})") from error
-        for name in found.partition_columns:
-            if name not in found.schema.names:
+            schema = read_schema(text)
+        except ValueError as error:
+            raise CorruptLog(file, f"its metaData action is malformed: {error}") from error
+        return Metadata(typed.text("id") or "", schema, partitions, properties, protocol.maps_columns).checked(file)
+
+    def checked(self, file: str) -> "Metadata":
+        """Itself; an error that names the file where its schema, mapping or partition columns cannot be."""
+        try:
+            _ = self.schema, self.source_schema
+        except ValueError as error:
+            if isinstance(error, LakescanError):
+                raise
+            raise CorruptLog(file, f"its metaData action is malformed: {error}") from error
+        names, partitions = set(self.schema.names), self.partition_columns
+        for name in partitions:
+            if name not in names:
                 raise CorruptLog(file, f"it is partitioned by {name}, which is not a column of its schema")
-        return found
+        if len(set(partitions)) != len(partitions):
+            raise CorruptLog(file, f"it is partitioned twice by one of {', '.join(partitions)}")
+        return self
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -117,7 +130,8 @@ class Metadata:
     @cached_property
     def partition_places(self) -> tuple[int, ...]:
         """Where in the schema each partition column is, in the table's partition order."""
-        return tuple(self.schema.names.index(name) for name in self.partition_columns)
+        places = {name: at for at, name in enumerate(self.schema.names)}
+        return tuple(places[name] for name in self.partition_columns)
 
     @cached_property
     def source_schema(self) -> pa.Schema:

@@ -2,9 +2,10 @@
 
 The newest action for a file wins, where a file is its path together with its deletion vector. Commits are
 reconciled among themselves first; then a checkpoint's add stands unless some commit speaks of the same file.
-The live files stay Arrow columns throughout. A checkpoint that cannot be read is passed over, with a warning,
-where the log can rebuild the version without it. Replay goes from the newest actions to the oldest, so whoever needs
-only some of the files (`beginnings`) need not read the rest of a long log.
+The live files stay Arrow columns throughout. A checkpoint or a compacted file that cannot be read, or that the
+version's checksum refutes, is passed over, with a warning, where the log can rebuild the version without it. Replay
+goes from the newest actions to the oldest, so whoever needs only some of the files (`beginnings`) need not read the
+rest of a long log.
 """
 
 import warnings
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,22 @@ from lakescan.delta.commits import CommitActions, CommitText, file_actions, read
 from lakescan.delta.log_segment import LogSegment
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.protocol import Metadata, Protocol
-from lakescan.errors import CheckpointIgnored, CorruptLog, MissingCommit, UnreadableCheckpoint, VersionNotFound
+from lakescan.delta.whole_actions import repeated_file
+from lakescan.errors import (
+    CheckpointIgnored,
+    ChecksumMismatch,
+    CompactionIgnored,
+    CorruptLog,
+    MissingCommit,
+    UnreadableCheckpoint,
+    UnreadableCompaction,
+    VersionNotFound,
+)
 from lakescan.scan.statistics import statistics_type
 from lakescan.storage import Storage
 
+_T = TypeVar("_T")
+_SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch)
 # The newest commits, as many as are read in one go, may name files enough, or else the first rows of a checkpoint.
 # They are worth a try where the rest of the log is many times as long.
 _NEWEST_COMMITS = 8
@@ -46,31 +59,32 @@ class Replay:
 
     @cached_property
     def commits(self) -> list[CommitText]:
-        older = self.segment.commits[:-_NEWEST_COMMITS]
-        return [*read_commits(self.storage, older, self.segment.version), *self._newest_commits]
+        return [*self._older_commits, *self._newest_commits]
+
+    @cached_property
+    def _older_commits(self) -> list[CommitText]:
+        return read_commits(self.storage, self.segment.commits[:-_NEWEST_COMMITS], self.segment.version)
 
     @cached_property
     def _newest_commits(self) -> list[CommitText]:
         return read_commits(self.storage, self.segment.commits[-_NEWEST_COMMITS:], self.segment.version)
 
-    @cached_property
+    @property
     def protocol(self) -> Protocol:
-        protocol = Protocol.of(self._newest("protocol"), self._log)
-        protocol.refuse_unsupported(self.storage.location)
-        return protocol
+        return self._state[0]
+
+    @property
+    def metadata(self) -> Metadata:
+        return self._state[1]
 
     @cached_property
-    def metadata(self) -> Metadata:
-        return Metadata.of(self._newest("metaData"), self.protocol, self._log)
+    def _state(self) -> tuple[Protocol, Metadata]:
+        """Protocol and metadata are the log's own; a checksum only proves or refutes them."""
+        return self._or_without(self._read_state, lambda replay: replay._state)
 
     @cached_property
     def live_files(self) -> "LiveFiles":
-        if self._fallback:
-            return self._fallback[0].live_files
-        try:
-            return self._reconciled()
-        except UnreadableCheckpoint as error:
-            return self._without_checkpoint(error).live_files
+        return self._or_without(self._every_file, lambda replay: replay.live_files)
 
     def beginnings(self) -> Iterator["LiveFiles"]:
         """Some of the live files, then more: the newest, each time without reading the rest of a long log."""
@@ -83,9 +97,21 @@ class Replay:
                 yield self._live([newest], [newest.adds])
             if self._has_large_checkpoint:
                 yield self._reconciled(_FIRST_ROWS)
-        except UnreadableCheckpoint:
+        except _SHORTCUT_FAILED:
             # Whoever asks for all the files is told, or gets them without the checkpoint.
             return
+
+    def _every_file(self) -> "LiveFiles":
+        live = self._reconciled()
+        twice = repeated_file(live.table)
+        if twice is not None:
+            why = f"version {self.segment.version} has the file {twice} twice"
+            if self.segment.checkpoint is not None:
+                raise UnreadableCheckpoint(self.storage.full_path(self.segment.checkpoint.paths[0]), why)
+            raise CorruptLog(self._log, why)
+        if self._checksum is not None:
+            self._checksum.refuse_other_files(live.table, self._log)
+        return live
 
     def _reconciled(self, enough: int | None = None) -> "LiveFiles":
         """All live files; or of the checkpoint's only so many, those in the first rows of its first files."""
@@ -134,36 +160,72 @@ class Replay:
 
     @cached_property
     def _checksum(self) -> Checksum | None:
-        return None if self.segment.checksum is None else read_checksum(self.storage, self.segment.checksum)
+        if self.segment.checksum is None:
+            return None
+        return read_checksum(self.storage, self.segment.checksum, self.segment.version)
 
-    def _newest(self, name: str) -> Mapping[str, Any]:
+    def _read_state(self) -> tuple[Protocol, Metadata]:
+        protocol = Protocol.of(*self._newest("protocol"))
+        protocol.refuse_unsupported(self.storage.location)
+        action, file = self._newest("metaData")
+        metadata = Metadata.of(action, protocol, file)
         if self._checksum is not None:
-            return self._checksum.action(name)
-        if self._fallback:
-            return self._fallback[0]._newest(name)
-        try:
-            for action in self._newest_first(name):
-                return action
-        except UnreadableCheckpoint as error:
-            return self._without_checkpoint(error)._newest(name)
+            self._checksum.refuse_other_state(protocol, metadata, self._log)
+        return protocol, metadata
+
+    def _newest(self, name: str) -> tuple[Mapping[str, Any], str]:
+        """The action in force, and the file that it stands in."""
+        for found in self._newest_first(name):
+            return found
         raise CorruptLog(self._log, f"no {name} action up to version {self.segment.version}")
 
-    def _newest_first(self, name: str) -> Iterator[Mapping[str, Any]]:
-        for text in reversed(self.commits):
-            yield from reversed(list(text.actions(name)))
+    def _newest_first(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+        for text in reversed(self._newest_commits):
+            yield from ((action, text.file) for action in reversed(list(text.actions(name))))
+        for text in reversed(self._older_commits):
+            yield from ((action, text.file) for action in reversed(list(text.actions(name))))
         if self._checkpoint is not None:
-            yield from self._checkpoint.actions(name)
+            yield from self._checkpoint.named_actions(name)
 
-    def _without_checkpoint(self, error: UnreadableCheckpoint) -> "Replay":
-        if self.segment.older is None:
-            raise error
+    def _or_without(self, ask: Callable[[], _T], ask_other: "Callable[[Replay], _T]") -> _T:
+        """What is asked of this segment or, where its checkpoint or a compacted file fails, of one without that."""
+        if self._fallback:
+            return ask_other(self._fallback[0])
         try:
-            older = self.segment.older()
-        except (MissingCommit, VersionNotFound):
-            raise error from None
-        warnings.warn(CheckpointIgnored(error.file, self.segment.version, error.why), stacklevel=2)
-        self._fallback.append(Replay(self.storage, older))
-        return self._fallback[0]
+            return ask()
+        except _SHORTCUT_FAILED as error:
+            for path in self._suspects(error):
+                other = self._answering_without(path, ask_other)
+                if other is not None:
+                    self._fallback.append(other)
+                    self._warn(path, error)
+                    return ask_other(other)
+            raise
+
+    def _suspects(self, error: CorruptLog) -> Sequence[str]:
+        """Which of the segment's files may be at fault: one that is named, or any."""
+        named = [path for path in self.segment.shortcuts if self.storage.full_path(path) == error.file]
+        checkpoint = self.segment.checkpoint
+        if isinstance(error, UnreadableCheckpoint) and checkpoint is not None:
+            # The file at fault may be another part, or a sidecar.
+            named = [checkpoint.paths[0]]
+        return named if isinstance(error, UnreadableCheckpoint | UnreadableCompaction) else self.segment.shortcuts
+
+    def _answering_without(self, path: str, ask: "Callable[[Replay], Any]") -> "Replay | None":
+        """The same version without a file, None where the log cannot do without or is refuted then too."""
+        if self.segment.without is None:
+            return None
+        try:
+            other = Replay(self.storage, self.segment.without(path))
+            ask(other)
+        except (MissingCommit, VersionNotFound, ChecksumMismatch):
+            return None
+        return other
+
+    def _warn(self, path: str, error: CorruptLog) -> None:
+        file = error.file if isinstance(error, UnreadableCheckpoint) else self.storage.full_path(path)
+        ignored = CompactionIgnored if any(path == found.path for found in self.segment.commits) else CheckpointIgnored
+        warnings.warn(ignored(file, self.segment.version, error.why), stacklevel=4)
 
 
 @dataclass(frozen=True)

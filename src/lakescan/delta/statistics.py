@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from lakescan.columns import member
 from lakescan.delta.actions import StatisticsRequest
+from lakescan.delta.believable_statistics import believable
 from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.delta.json_lines import read_json_lines
 from lakescan.scan.statistics import counts_of, statistics_type
@@ -85,7 +86,7 @@ def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.Str
         nulls if nulls is not None else pa.nulls(len(found), target.field("nullCount").type),
         pa.nulls(len(found), pa.bool_()),
     ]
-    return pa.StructArray.from_arrays(columns, fields=list(target))
+    return believable(pa.StructArray.from_arrays(columns, fields=list(target)))
 
 
 def _counts(wanted: StatisticsRequest) -> StatisticsRequest:
@@ -214,7 +215,7 @@ def _read_patiently(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
 def _document(text: str | None) -> Any:
     try:
         return json.loads(text or "{}", parse_float=Decimal)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

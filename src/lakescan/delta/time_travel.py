@@ -6,7 +6,7 @@ version: a commit never looks older than the one before it.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from lakescan.delta.commits import read_commits
 from lakescan.delta.log_segment import Commit, LogListing
-from lakescan.errors import InvalidVersion, VersionNotFound
+from lakescan.delta.typed_action import TypedAction
+from lakescan.errors import InvalidVersion, UnsupportedFeature, VersionNotFound
 from lakescan.storage import Storage
 from lakescan.time_zones import instants
 
@@ -109,10 +110,20 @@ def rising_times(commits: Sequence[Commit]) -> dict[int, int]:
 
 
 def _first_with_own_time(commits: list[Commit], properties: dict[str, str]) -> int:
-    if properties.get(ENABLED, "false").lower() != "true":
+    since = own_times_from(properties)
+    if since is None:
         return len(commits)
-    since = int(properties.get(ENABLED_FROM, "0"))
     return next((at for at, commit in enumerate(commits) if commit.version >= since), len(commits))
+
+
+def own_times_from(properties: Mapping[str, str]) -> int | None:
+    """From which version on commits say when they were made, None where they do not."""
+    if properties.get(ENABLED, "false").lower() != "true":
+        return None
+    since = properties.get(ENABLED_FROM, "0")
+    if not since.isdecimal():
+        raise UnsupportedFeature("The table", f"the property {ENABLED_FROM} as {since!r}, which is no version")
+    return int(since)
 
 
 def _own_time(storage: Storage) -> Callable[[Commit], int]:
@@ -121,8 +132,8 @@ def _own_time(storage: Storage) -> Callable[[Commit], int]:
     def time(commit: Commit) -> int:
         if commit.version not in known:
             text = read_commits(storage, [commit], commit.version)[0]
-            info = next(text.actions("commitInfo"), {})
-            known[commit.version] = int(info.get("inCommitTimestamp") or commit.modified_ms)
+            info = TypedAction("commitInfo", next(text.actions("commitInfo"), {}), text.file)
+            known[commit.version] = info.integer("inCommitTimestamp") or commit.modified_ms
         return known[commit.version]
 
     return time

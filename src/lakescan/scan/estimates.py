@@ -13,12 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import Bounds, Column
+from lakescan.scan.packing import total_bytes
 from lakescan.scan.planning import live_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import has_bounds
 
 # What Spark takes a value of a type without a fixed size to have, and what a row costs besides its values.
 _TEXT_BYTES, _ROW_BYTES = 20, 8
+# No more fits into Spark's estimate, and the log can say anything.
+_MOST_BYTES = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Estimates:
 
 def scaled_bytes(files: pa.Table, output: pa.Schema, table: pa.Schema) -> int:
     """The files' bytes, scaled to the share that the columns read have in a row."""
-    total = pc.sum(files["size"]).as_py() or 0
+    total = min(_MOST_BYTES, total_bytes(files["size"].to_numpy()))
     share = (_ROW_BYTES + sum(_width(field.type) for field in output)) / (
         _ROW_BYTES + sum(_width(field.type) for field in table)
     )

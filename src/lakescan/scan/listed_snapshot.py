@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.packing import total_bytes
 from lakescan.scan.snapshot import Snapshot
 from lakescan.storage import Storage
 
@@ -48,7 +48,7 @@ class ListedSnapshot(ABC):
 
     @property
     def size_in_bytes(self) -> int:
-        return int(pc.sum(self.files()["size"]).as_py() or 0)
+        return total_bytes(self.files()["size"].to_numpy())
 
     def files(self) -> pa.Table:
         with self._lock:

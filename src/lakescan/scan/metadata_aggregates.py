@@ -18,7 +18,7 @@ from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, spli
 from lakescan.predicate.always import always_true
 from lakescan.reader.aggregate import can_group, extremes, group_codes
 from lakescan.reader.aggregation import Aggregate, Aggregation, column_type
-from lakescan.scan.planning import deleted_rows, statistics_for
+from lakescan.scan.planning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.schema import field_at
@@ -80,7 +80,7 @@ class _Known:
 
     @cached_property
     def live(self) -> pa.Array:
-        return pc.subtract(self._statistics.row_count, deleted_rows(self.files))
+        return rows_left(self._statistics.row_count, self.files)
 
     @cached_property
     def passing(self) -> pa.Array:
@@ -100,7 +100,7 @@ class _Known:
         if bounds is None:
             return _Partial(self.live, _no(self.files))
         none, every = self._has_no_null(bounds), self._is_all_null(bounds)
-        counted = pc.and_(bounds.null_count.is_valid(), pc.invert(self._wide))
+        counted = pc.and_(self._can_be(bounds.null_count), pc.invert(self._wide))
         values = pc.if_else(every, 0, pc.if_else(none, self.live, pc.subtract(self.live, bounds.null_count)))
         return _Partial(values, reduce(pc.or_, [none, every, counted]))
 
@@ -138,6 +138,10 @@ class _Known:
         behind = (pc.greater_equal if least else pc.less_equal)(near, best)
         beyond = (pc.greater if least else pc.less)(near, limit)
         return pc.or_(pc.fill_null(behind, False), pc.fill_null(beyond, False))
+
+    def _can_be(self, nulls: pa.Array) -> pa.Array:
+        """Where a number of nulls is known and is no more than the file's rows."""
+        return pc.fill_null(pc.and_(pc.greater_equal(nulls, 0), pc.less_equal(nulls, self.live)), False)
 
     def _has_no_null(self, bounds: Bounds) -> pa.Array:
         return pc.fill_null(pc.equal(bounds.null_count, 0), False)

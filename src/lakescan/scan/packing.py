@@ -7,6 +7,7 @@ the piece that holds its middle, so nothing has to be opened to plan.
 from collections.abc import Collection
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lakescan.reader.plan import ReadTask
@@ -16,6 +17,9 @@ TARGET_BYTES = 128 << 20
 WHOLE = 1 << 62
 # What opening a file costs, in bytes that could be read meanwhile; without it a task of tiny files is endless.
 OPEN_BYTES = 4 << 20
+# A file is cut into no more pieces: its size is only what its writer said, and where it is not so long most of them
+# would open it for nothing.
+_MOST_PIECES = 1024
 _MORE_TO_DO_THAN_DECODING = ("deletion_vector", "log_files")
 NUM_RECORDS = "num_records"
 # The size and the number of rows are what a file is held against when it is opened.
@@ -33,20 +37,22 @@ def pack(
         return []
     files = _by_work(files)
     sizes = files["size"].to_numpy()
-    total = int(sizes.sum()) + OPEN_BYTES * len(sizes)
+    total = total_bytes(sizes) + OPEN_BYTES * len(sizes)
     # As many tasks as fill whole rounds of the workers: three tasks for two workers take as long as four smaller ones.
     rounds = -(-total // (target * max(1, parallelism)))
     target = max(OPEN_BYTES, min(target, -(-total // (rounds * max(1, parallelism)))))
-    counts = np.maximum(1, -(-sizes // target))
+    # Where a file would be cut into too many pieces, they are longer.
+    longest = np.maximum(target, -(-sizes // _MOST_PIECES))
+    counts = np.maximum(1, -(-sizes // longest))
     if "log_files" in files.column_names:
         # What is merged is read whole.
         counts = np.where(files["log_files"].is_valid().to_numpy(), 1, counts)
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    start = part * target
+    start = part * longest[owner]
     # The last piece is open-ended: the log's size of a file is only what its writer said.
-    length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, target)
-    weight = np.minimum(target, np.maximum(0, sizes[owner] - start)) + OPEN_BYTES
+    length = np.where(part == counts[owner] - 1, np.iinfo(np.int64).max // 2, longest[owner])
+    weight = (np.minimum(longest[owner], np.maximum(0, sizes[owner] - start)) + OPEN_BYTES).astype(np.float64)
     # A piece goes where its middle falls when all of them stand in a row that is cut into equal lengths.
     tasks = max(rounds * max(1, parallelism), -(-int(weight.sum()) // (target + OPEN_BYTES)))
     task = ((np.cumsum(weight) - weight / 2) * (tasks / weight.sum())).astype(np.int64)
@@ -62,6 +68,12 @@ def pack(
     return [
         ReadTask(pieces.slice(begin, end - begin)) for begin, end in zip(edges, [*edges[1:], len(task)], strict=True)
     ]
+
+
+def total_bytes(sizes: npt.NDArray[np.int64]) -> int:
+    """The sum of sizes, which may be more than a column can hold: they are only what the log says."""
+    rough = float(sizes.sum(dtype=np.float64))
+    return int(sizes.sum()) if abs(rough) < 2.0**62 else sum(sizes.tolist())
 
 
 def _by_work(files: pa.Table) -> pa.Table:

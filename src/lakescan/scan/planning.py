@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from lakescan.columns import member
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
 from lakescan.scan.generated_columns import derived_filter
+from lakescan.scan.packing import total_bytes
 from lakescan.scan.report import TABLE, Step
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
@@ -77,8 +78,14 @@ def stored_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
 
 
 def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
-    """Rows of each file that are not deleted; null where the file's statistics give no count."""
-    return pc.subtract(stored_rows(snapshot, files), deleted_rows(files))
+    """Rows of each file that are not deleted; null where the file's statistics give no count that can be true."""
+    return rows_left(stored_rows(snapshot, files), files)
+
+
+def rows_left(counts: pa.Array, files: pa.Table) -> pa.Array:
+    """So many rows less the deleted ones; null where more are deleted than there are: then the file has to be read."""
+    left = pc.subtract(counts, deleted_rows(files))
+    return pc.if_else(pc.greater_equal(left, 0), left, pa.scalar(None, left.type))
 
 
 def deleted_rows(files: pa.Table) -> pa.Array:
@@ -87,7 +94,7 @@ def deleted_rows(files: pa.Table) -> pa.Array:
 
 
 def _step(name: str, files: pa.Table) -> Step:
-    return Step(name, files.num_rows, pc.sum(files["size"]).as_py() or 0)
+    return Step(name, files.num_rows, total_bytes(files["size"].to_numpy()))
 
 
 def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
@@ -129,5 +136,5 @@ def _with_every_row_deleted(snapshot: Snapshot, files: pa.Table) -> pa.Array | N
     rows = np.flatnonzero(marked)
     live = live_rows(snapshot, files.take(pa.array(rows)))
     gone = np.zeros(files.num_rows, np.bool_)
-    gone[rows] = pc.fill_null(pc.less_equal(live, 0), False).to_numpy(zero_copy_only=False)
+    gone[rows] = pc.fill_null(pc.equal(live, 0), False).to_numpy(zero_copy_only=False)
     return pa.array(gone)

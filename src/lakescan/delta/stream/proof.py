@@ -52,7 +52,9 @@ def proven_state(storage: Storage, listing: LogListing, version: int) -> TableSt
         if metadata
         else _agreed([one.state.metadata.under(found) for one in witnesses if one.speaks_of("metaData")])
     )
-    return None if described is None else TableState(found, described).checked()
+    if described is None:
+        return None
+    return TableState(found, described.checked(f"{listing.location}/{LOG_FOLDER}"))
 
 
 def run_before(storage: Storage, listing: LogListing, version: int) -> list[CommitText]:

@@ -13,6 +13,7 @@ from typing import Any
 from lakescan.delta.commit_range import TableState, commits_of, first_commit, texts_of
 from lakescan.delta.commits import CommitText
 from lakescan.delta.log_segment import LogListing
+from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.protocol import Metadata, Protocol
 from lakescan.delta.stream.offset import Position
 from lakescan.delta.stream.options import StreamOptions
@@ -106,9 +107,11 @@ def _relaxed(storage: Storage, listing: LogListing, version: int, why: LakescanE
         found = state.protocol if protocol is None else Protocol.of(protocol[1], protocol[0].file)
         found.refuse_unsupported(listing.location)
         described = (
-            state.metadata.under(found) if metadata is None else Metadata.of(metadata[1], found, metadata[0].file)
+            state.metadata.under(found).checked(f"{listing.location}/{LOG_FOLDER}")
+            if metadata is None
+            else Metadata.of(metadata[1], found, metadata[0].file)
         )
-        start = TableState(found, described).checked()
+        start = TableState(found, described)
     except _UNREADABLE as error:
         raise RelaxedStartRefused(listing.location, version, f"an unsupported feature was in force. {error}") from error
     _refuse_dropped_feature(listing, version, before, between)
