@@ -16,6 +16,7 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.NotAFile, (FILE,), [FILE, "no regular file"], "Put the file back"),
     (errors.NotEnoughMemory, (FILE, "malloc failed"), [FILE, "malloc failed"], "Read fewer columns"),
     (errors.VersionNotFound, (FILE, "version 7", 2, 5), [FILE, "version 7", "2 to 5"], "Ask for one of these"),
+    (errors.CommitsNotFound, (FILE, "commit 7", 2, 5), [FILE, "commit 7", "2 to 5"], "Ask for some of these"),
     (errors.InvalidVersion, ("x", "a number."), ["'x'", "a number."], "a number."),
     (errors.CorruptLog, (FILE, "not JSON"), [FILE, "not JSON"], "Restore the file"),
     (errors.UnreadableCompaction, (FILE, "twice"), [FILE, "twice"], "Restore the file"),

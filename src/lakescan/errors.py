@@ -91,6 +91,18 @@ class VersionNotFound(LakescanError, ValueError):
         )
 
 
+class CommitsNotFound(VersionNotFound):
+    """Commits, or a time among them, that the log does not have: for changes and streams a snapshot is not enough."""
+
+    def __init__(self, location: str, wanted: str, earliest: int, latest: int) -> None:
+        there = (
+            f"its log has the commits {earliest} to {latest} without a gap. Ask for some of these"
+            if earliest <= latest
+            else f"its log has no commit that leads up to its newest version, {latest}. Ask for versions to come"
+        )
+        LakescanError.__init__(self, f"{location} cannot be read at {wanted}: {there}.")
+
+
 class InvalidVersion(LakescanError, ValueError):
     """Text that names no version or no time."""
 

@@ -1,11 +1,13 @@
+import time
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import lakescan
+from lakescan.delta.commit_range import check_range
 from lakescan.delta.log_segment import list_log
-from lakescan.errors import MissingCommit, TableNotFound, VersionNotFound
+from lakescan.errors import CheckpointIgnored, CommitsNotFound, MissingCommit, TableNotFound, VersionNotFound
 from lakescan.storage import Storage
 from tests.tables import DeltaBuilder
 
@@ -139,3 +141,34 @@ def test_a_broken_last_checkpoint_is_ignored(tmp_path: Path, content: bytes) -> 
     builder.append(pa.table({"id": [1]}))
     (builder.log / "_last_checkpoint").write_bytes(content)
     assert lakescan.open(builder.path).snapshot().scan().build().to_arrow()["id"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "named"),
+    [
+        ([commit(1), commit(2)], 3, f"{commit(0)} is missing"),
+        ([commit(1), commit(2)], 1, f"{commit(0)} is missing"),
+        ([commit(0), commit(1), commit(3)], 9, "can rebuild versions 0 to 1"),
+        ([commit(2), commit(3), f"{3:020d}.checkpoint.parquet"], 2, "can rebuild versions 3 to 3"),
+        ([commit(0), commit(2), f"{3:020d}.checkpoint.parquet", commit(4)], 7, "can rebuild versions 3 to 4"),
+    ],
+)
+def test_the_versions_that_an_error_names_are_those_that_can_be_rebuilt(
+    tmp_path: Path, names: list[str], wanted: int, named: str
+) -> None:
+    with pytest.raises((VersionNotFound, MissingCommit), match=named):
+        list_log(log_of(tmp_path, *names)).segment(wanted)
+
+
+def test_a_part_of_a_checkpoint_may_claim_any_number_of_others(tmp_path: Path) -> None:
+    storage = log_of(tmp_path, commit(0), f"{0:020d}.checkpoint.{1:010d}.{200_000_000:010d}.parquet")
+    began = time.perf_counter()
+    with pytest.warns(CheckpointIgnored, match="other parts of it are missing"):
+        assert list_log(storage).segment().checkpoint is None
+    assert time.perf_counter() - began < 5
+
+
+def test_a_log_without_commits_has_none_to_start_from(tmp_path: Path) -> None:
+    listing = list_log(log_of(tmp_path, f"{3:020d}.checkpoint.parquet"))
+    with pytest.raises(CommitsNotFound, match="no commit that leads up to its newest version, 3"):
+        check_range(listing, 3, 3)

@@ -26,7 +26,7 @@ from lakescan.delta.statistics import parse_statistics
 from lakescan.delta.time_travel import ENABLED, rising_times
 from lakescan.delta.typed_action import TypedAction
 from lakescan.delta.whole_actions import repeated
-from lakescan.errors import CorruptLog, MissingCommit, VersionNotFound
+from lakescan.errors import CommitsNotFound, CorruptLog, MissingCommit
 from lakescan.predicate import Column
 from lakescan.schema import prune
 from lakescan.storage import Storage
@@ -194,7 +194,7 @@ class CommitRange:
 def check_range(listing: LogListing, start: int, end: int) -> None:
     """An error that names the commits there are, where some of these are not among them."""
     if start > end:
-        raise VersionNotFound(listing.location, f"commits {start} to {end}", first_commit(listing), listing.latest)
+        raise CommitsNotFound(listing.location, f"commits {start} to {end}", first_commit(listing), listing.latest)
     commits_of(listing, start, end)
 
 
@@ -206,19 +206,14 @@ def commits_of(listing: LogListing, start: int, end: int) -> Sequence[Commit]:
     if missing is None:
         return found
     if missing < first_commit(listing) or missing > listing.latest:
-        raise VersionNotFound(listing.location, f"commit {missing}", first_commit(listing), listing.latest)
+        raise CommitsNotFound(listing.location, f"commit {missing}", first_commit(listing), listing.latest)
     file = f"{listing.location}/{LOG_FOLDER}/{commit_name(missing)}"
     raise MissingCommit(file, missing, "commits before and after it are there")
 
 
 def first_commit(listing: LogListing) -> int:
     """The oldest version from which every commit up to the newest is there."""
-    oldest = listing.latest + 1
-    for commit in reversed(listing.commits):
-        if commit.version != oldest - 1:
-            break
-        oldest = commit.version
-    return oldest
+    return listing.first_commit
 
 
 def texts_of(storage: Storage, commits: Sequence[Commit]) -> Iterator[tuple[CommitText, Commit]]:

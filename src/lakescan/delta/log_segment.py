@@ -9,6 +9,8 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
 
 from lakescan.delta.names import LOG_FOLDER, commit_name
 from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
@@ -91,10 +93,44 @@ class LogListing:
 
     @property
     def earliest(self) -> int:
-        """The oldest version that can be rebuilt: a first commit, or else the oldest checkpoint."""
-        if self.commits and self.commits[0].version == 0:
-            return 0
-        return self.checkpoints[0].version if self.checkpoints else self.commits[0].version
+        """The oldest version from which on every one can be rebuilt up to the newest that can."""
+        return self._rebuildable[0]
+
+    @cached_property
+    def _rebuildable(self) -> tuple[int, int]:
+        """The newest run of versions that can be rebuilt, its first and last; where none can, the last is before it."""
+        found = {checkpoint.version for checkpoint in self.checkpoints}
+        steps = [(commit.version, commit.version) for commit in self.commits]
+        steps += [(compaction.commit.version, compaction.first) for compaction in self.compactions]
+        for last, first in sorted(steps):
+            if first == 0 or first - 1 in found:
+                found.add(last)
+        if not found:
+            return self.latest, self.latest - 1
+        newest = oldest = max(found)
+        while oldest - 1 in found:
+            oldest -= 1
+        return oldest, newest
+
+    def not_found(self, wanted: str) -> VersionNotFound | MissingCommit:
+        """The error for a version that cannot be rebuilt, with those that can; where none can, why."""
+        earliest, newest = self._rebuildable
+        if newest < earliest:
+            there = {commit.version for commit in self.commits}
+            missing = next(version for version in count() if version not in there)
+            file = f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}"
+            return MissingCommit(file, self.latest, "no version can be rebuilt without it or a checkpoint after it")
+        return VersionNotFound(self.location, wanted, earliest, newest)
+
+    @property
+    def first_commit(self) -> int:
+        """The oldest version from which every commit up to the newest is there; the one to come where none is."""
+        oldest = self.latest + 1
+        for commit in reversed(self.commits):
+            if commit.version != oldest - 1:
+                break
+            oldest = commit.version
+        return oldest
 
     def up_to(self, version: int) -> "LogListing":
         """The listing as it was when this version was the newest."""
@@ -111,7 +147,7 @@ class LogListing:
         """The segment for a version, the newest where none is given, without the files named as unusable."""
         wanted = self.latest if version is None else version
         if not 0 <= wanted <= self.latest:
-            raise VersionNotFound(self.location, f"version {wanted}", self.earliest, self.latest)
+            raise self.not_found(f"version {wanted}")
         usable = [found for found in self.checkpoints if found.version <= wanted and found.paths[0] not in unusable]
         checkpoint = usable[-1] if usable else None
         first = checkpoint.version + 1 if checkpoint else 0
@@ -138,7 +174,7 @@ class LogListing:
 
     def _gap(self, missing: int, wanted: int) -> MissingCommit | VersionNotFound:
         if wanted < self.earliest:
-            return VersionNotFound(self.location, f"version {wanted}", self.earliest, self.latest)
+            return self.not_found(f"version {wanted}")
         after = "it is the first commit" if missing == 0 else f"commits before and after it are needed up to {wanted}"
         return MissingCommit(f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}", wanted, after)
 
@@ -189,9 +225,9 @@ def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Ch
             single.append(Checkpoint(version, (path,)))
     whole: list[Checkpoint] = []
     partial: list[Checkpoint] = []
-    for (version, count), parts in sets.items():
+    for (version, claimed), parts in sets.items():
         # Counted first: a name can claim any number of parts.
-        complete = len(parts) == count and sorted(parts) == list(range(1, count + 1))
+        complete = len(parts) == claimed and sorted(parts) == list(range(1, claimed + 1))
         found = Checkpoint(version, tuple(parts[number] for number in sorted(parts)))
         (whole if complete else partial).append(found)
     preferred = sorted(whole + single, key=lambda found: (found.version, len(found.paths) == 1))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lakescan.delta.commits import read_commits
 from lakescan.delta.log_segment import Commit, LogListing
 from lakescan.delta.typed_action import TypedAction
-from lakescan.errors import InvalidVersion, UnsupportedFeature, VersionNotFound
+from lakescan.errors import CommitsNotFound, InvalidVersion, UnsupportedFeature
 from lakescan.storage import Storage
 from lakescan.time_zones import instants
 
@@ -81,7 +81,7 @@ def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties
         when = datetime.fromtimestamp(moment_ms / 1000, timezone.utc).isoformat()
         relation = "before its first" if version is None else "after its newest"
         wanted = f"{when}, which is {relation} commit"
-        raise VersionNotFound(storage.location, wanted, listing.earliest, listing.latest)
+        raise listing.not_found(wanted)
     return version
 
 
@@ -95,12 +95,14 @@ def commit_after(storage: Storage, listing: LogListing, moment_ms: int, properti
     if at is None:
         at = _first_not_before(commits[inside:], moment_ms, own_time) + inside
     if at == len(commits):
-        raise VersionNotFound(
-            storage.location, f"{asked}, which is after its newest commit", commits[0].version, listing.latest
+        raise CommitsNotFound(
+            storage.location, f"{asked}, which is after its newest commit", listing.first_commit, listing.latest
         )
     first = commits[at].version
     if at == 0 and first > 0 and (times[0] if inside else own_time(commits[0])) > moment_ms:
-        raise VersionNotFound(storage.location, f"{asked}, which is before its first commit", first, listing.latest)
+        raise CommitsNotFound(
+            storage.location, f"{asked}, which is before its first commit", listing.first_commit, listing.latest
+        )
     return first
 
 

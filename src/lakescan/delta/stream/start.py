@@ -21,6 +21,7 @@ from lakescan.delta.stream.proof import newest_action, proven_state, run_before
 from lakescan.delta.table import DeltaTable
 from lakescan.delta.time_travel import commit_after, parse_timestamp
 from lakescan.errors import (
+    CommitsNotFound,
     CorruptLog,
     LakescanError,
     MissingCommit,
@@ -68,7 +69,7 @@ def _checked(listing: LogListing, version: int) -> Position:
 def refuse_missing(listing: LogListing, version: int) -> None:
     """An error unless the commits from this version on are there, or it is the one to come."""
     if not first_commit(listing) <= version <= listing.latest + 1:
-        raise VersionNotFound(
+        raise CommitsNotFound(
             listing.location, f"version {version}, for a stream", first_commit(listing), listing.latest
         )
 
