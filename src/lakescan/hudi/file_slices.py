@@ -102,8 +102,6 @@ class FileSlices:
         found = [slice_ for slice_ in given if slice_.base_file_name]
         for slice_ in found:
             self._refuse_unless_parquet(slice_.base_file_relative_path())
-        # What the commits say is asked three times over below.
-        self.timeline.read(self.timeline.instants)
         without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
         self._check_complete([*found, *without_base])
         # What was cleaned away since the timeline was loaded, commits tell that have ended since.

@@ -77,7 +77,6 @@ class HudiTable:
         """What was done to the table, a row a commit, newest first."""
         timeline, _ = self._timeline()
         instants = timeline.instants[::-1][:limit]
-        timeline.read(instants)
         operations = [(timeline.commit(instant) or {}).get("operationType") for instant in instants]
         return pa.table({"version": pa.array(instants, pa.string()), "operation": pa.array(operations, pa.string())})
 
@@ -90,7 +89,8 @@ class HudiTable:
             listing = list_timeline(self.storage, known)
             if self._kept and self._kept[0][0] == (listing, credentials):
                 return self._kept[0][1], self._kept[0][2]
-            listing, timeline = load_timeline(self.storage, listing)
+            read = self._kept[0][1].read if self._kept else {}
+            listing, timeline = load_timeline(self.storage, known, listing, read)
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
             self._kept[:] = [((listing, credentials), timeline, snapshot)]
             return timeline, snapshot

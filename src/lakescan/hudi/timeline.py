@@ -1,26 +1,25 @@
 """A table's timeline: which instants are complete, and what their commits say.
 
-hudi-rs loads the instants and reads their metadata (JSON or Avro). By hand: the folder is listed for what hudi-rs
-passes over in silence, because an action that nobody knows may have changed the table in a way that nobody reads,
-and commits are remembered, because every later question is about one of them.
+hudi-rs loads the instants. By hand: the folder is listed for what hudi-rs passes over in silence, because an action that
+nobody knows may have changed the table in a way that nobody reads; and commits are read (`commits`), before hudi-rs
+reads them, and remembered, because every later question is about one of them.
 """
 
-import json
 import re
 from collections.abc import Container, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from lakescan.errors import TableNotFound, UnsupportedFeature
+from lakescan.errors import CorruptLog, TableNotFound, UnsupportedFeature
+from lakescan.hudi.commits import Commit, read_commits
 from lakescan.hudi.engine import named_failures, open_table
 from lakescan.hudi.names import META_FOLDER, NO_INSTANT, PROPERTIES
+from lakescan.hudi.properties import check_properties
 from lakescan.storage import Entry, Storage
 
-_READERS = 8
 _ACTIONS = frozenset(
     [
         *("commit", "deltacommit", "replacecommit", "clustering", "compaction", "logcompaction"),
@@ -33,6 +32,8 @@ _UNFINISHED = frozenset(["inflight", "requested"])
 _WRITES = frozenset(["commit", "deltacommit", "replacecommit", *_UNFINISHED])
 _INSTANT = re.compile(r"^(\d+)(?:_\d+)?\.(\w+)(?:\.(requested|inflight))?$")
 _ENDED = re.compile(r"^(\d+)_(\d+)\.\w+$")
+# From this layout on.
+_OWN_FOLDER = 2
 # Moves rows to other file groups. When done it is a replacecommit; before table version 8 it is one from the beginning.
 CLUSTERING = frozenset(["clustering"])
 # These rewrite rows that are already there: their commits say nothing new of the schema.
@@ -46,7 +47,8 @@ class Timeline:
     storage: Storage
     table: Any
     """hudi-rs' table."""
-    _metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    read: Mapping[Entry, Commit] = field(default_factory=dict, repr=False, compare=False)
+    """The completed commits that change data, by their files."""
 
     @cached_property
     def instants(self) -> list[str]:
@@ -58,21 +60,9 @@ class Timeline:
     def until(self, instant: str) -> "list[str]":
         return [found for found in self.instants if found <= instant]
 
-    def commit(self, instant: str) -> Mapping[str, Any] | None:
+    def commit(self, instant: str) -> Commit | None:
         """What a completed instant says of itself; None where it is no longer in the active timeline."""
-        if instant not in self._by_time:
-            return None
-        if instant not in self._metadata:
-            with named_failures(self.storage, f"{META_FOLDER}/{instant}"):
-                text = self._timeline.get_instant_metadata_in_json(self._by_time[instant])
-            self._metadata[instant] = json.loads(text)
-        return self._metadata[instant]
-
-    def read(self, instants: Iterable[str]) -> None:
-        """Several commits at once, for whoever then asks for each: a store takes its time to answer for one."""
-        wanted = [instant for instant in instants if instant not in self._metadata]
-        with ThreadPoolExecutor(_READERS) as pool:
-            list(pool.map(self.commit, wanted))
+        return self._commits.get(instant)
 
     def schema(self, instant: str) -> tuple[str, str]:
         """The Avro schema in force at an instant and the file it is in; empty where no commit says."""
@@ -93,8 +83,11 @@ class Timeline:
 
     def now(self) -> "Timeline":
         """The timeline as it is now: this one, unless a commit has ended since."""
-        entries = list_timeline(self.storage, self.table.hudi_options())
-        return self if finished_writes(entries) <= self._by_time.keys() else load_timeline(self.storage, entries)[1]
+        options = self.table.hudi_options()
+        entries = list_timeline(self.storage, options)
+        if finished_writes(entries) <= self._by_time:
+            return self
+        return load_timeline(self.storage, options, entries, self.read)[1]
 
     @cached_property
     def completions(self) -> dict[str, str]:
@@ -107,7 +100,7 @@ class Timeline:
     def has_archived(self) -> bool:
         """Whether commits have left the active timeline, so that its first one is not the table's first."""
         options = self.table.hudi_options()
-        if int(options.get("hoodie.timeline.layout.version", "1")) < 2:
+        if _layout(options) < _OWN_FOLDER:
             folder = f"{META_FOLDER}/{options.get('hoodie.archivelog.folder') or 'archived'}"
         else:
             folder = f"{timeline_folder(options)}/{options.get('hoodie.timeline.history.path') or 'history'}"
@@ -115,38 +108,55 @@ class Timeline:
         return any(name.startswith(".commits_.archive") or name.endswith(".parquet") for name in names)
 
     @cached_property
-    def _timeline(self) -> Any:
-        return self.table.get_timeline()
+    def _commits(self) -> dict[str, Commit]:
+        return {instant: self.read[file] for instant, file in _finished_files(self.read).items()}
 
     @cached_property
-    def _by_time(self) -> dict[str, Any]:
+    def _by_time(self) -> set[str]:
         with named_failures(self.storage, META_FOLDER):
+            timeline = self.table.get_timeline()
             found = [
-                *self._timeline.get_completed_commits(),
-                *self._timeline.get_completed_deltacommits(),
-                *self._timeline.get_completed_replacecommits(),
+                *timeline.get_completed_commits(),
+                *timeline.get_completed_deltacommits(),
+                *timeline.get_completed_replacecommits(),
             ]
-        return {instant.timestamp: instant for instant in found}
+        return {instant.timestamp for instant in found}
 
 
-def load_timeline(storage: Storage, entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], Timeline]:
+def load_timeline(
+    storage: Storage, settings: Mapping[str, str], entries: tuple[Entry, ...], known: Mapping[Entry, Commit]
+) -> tuple[tuple[Entry, ...], Timeline]:
     """The timeline of a listing, or of a newer one where commits ended meanwhile; and that listing.
 
     hudi-rs looks when a table is opened, for its file slices, and again when it is asked for instants. These belong
-    together only if nothing ended in between.
+    together only if nothing ended in between. `settings` say where it is, `known` are commits that were read before.
     """
     while True:
-        timeline = Timeline(storage, open_table(storage))
-        _ = timeline.instants
-        now = list_timeline(storage, timeline.table.hudi_options())
+        is_avro = _layout(settings) >= _OWN_FOLDER
+        known = read_commits(storage, timeline_folder(settings), _finished_files(entries), is_avro, known)
+        timeline = Timeline(storage, open_table(storage), known)
+        settings = timeline.table.hudi_options()
+        check_properties(storage, settings)
+        found = set(timeline.instants)
+        now = list_timeline(storage, settings)
         if finished_writes(now) == finished_writes(entries):
+            if found != finished_writes(entries):
+                strange = sorted(found ^ finished_writes(entries))
+                folder = storage.full_path(timeline_folder(settings))
+                raise CorruptLog(folder, f"hudi-rs sees other completed instants in it: {strange}")
             return entries, timeline
         entries = now
 
 
 def list_timeline(storage: Storage, options: Mapping[str, str]) -> tuple[Entry, ...]:
     """The files of the active timeline; an action that Hudi does not have is refused."""
-    entries = tuple(storage.list_from(timeline_folder(options)))
+    folder = timeline_folder(options)
+    try:
+        entries = tuple(storage.list_from(folder))
+    except FileNotFoundError as error:
+        raise CorruptLog(
+            storage.full_path(PROPERTIES), f"its timeline should be in {folder}, which is not there"
+        ) from error
     for entry in entries:
         found = _INSTANT.match(entry.name)
         if found and found[2] not in _ACTIONS and found[2] not in _UNFINISHED:
@@ -169,8 +179,15 @@ def writing_instants(entries: Iterable[Entry], more: frozenset[str] = frozenset(
 
 def finished_writes(entries: Iterable[Entry]) -> set[str]:
     """The commits that changed data and are complete."""
-    found = (_INSTANT.match(entry.name) for entry in entries)
-    return {match[1] for match in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]}
+    return set(_finished_files(entries))
+
+
+def _finished_files(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """The file of each of them."""
+    found = ((_INSTANT.match(entry.name), entry) for entry in entries)
+    return {
+        match[1]: entry for match, entry in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]
+    }
 
 
 def unfinished_instants(entries: Iterable[Entry], actions: Container[str] = _ACTIONS | _UNFINISHED) -> set[str]:
@@ -187,11 +204,17 @@ def timeline_settings(storage: Storage) -> dict[str, str]:
     except FileNotFoundError as error:
         raise TableNotFound(storage.location) from error
     pairs = (line.split("=", 1) for line in lines if line.startswith("hoodie.timeline.") and "=" in line)
-    return {name.strip(): value.strip() for name, value in pairs}
+    settings = {name.strip(): value.strip() for name, value in pairs}
+    check_properties(storage, settings)
+    return settings
 
 
 def timeline_folder(options: Mapping[str, str]) -> str:
     """Where the active timeline is: in a folder of its own from layout 2 on."""
-    if int(options.get("hoodie.timeline.layout.version", "1")) < 2:
+    if _layout(options) < _OWN_FOLDER:
         return META_FOLDER
     return f"{META_FOLDER}/{options.get('hoodie.timeline.path') or 'timeline'}"
+
+
+def _layout(options: Mapping[str, str]) -> int:
+    return int(options.get("hoodie.timeline.layout.version") or 1)
