@@ -4,7 +4,7 @@ A slice without log files is a Parquet file like any other. One with log files i
 paths and an instant, so that a task stays a few hundred bytes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.engine import SchemasDiffer, merged, merged_as_they_are
 from lakescan.hudi.evolution import FileNames
-from lakescan.hudi.log_blocks import check_log_file
-from lakescan.hudi.names import instant_of_base_file, instant_of_log_file
+from lakescan.hudi.log_records import check_base_file, check_log_file
+from lakescan.hudi.names import META_COLUMNS, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.one_schema import OneSchema
 from lakescan.storage import Storage
 
@@ -31,6 +31,8 @@ class HudiFiles:
     """All columns of the table."""
     names: tuple[FileNames, ...] = ()
     """How files of an age name their fields, oldest first."""
+    keys: tuple[str, ...] = ()
+    """Columns that merging needs besides those that are asked for."""
 
     def path(self, file: Mapping[str, Any]) -> str:
         path: str = file["path"]
@@ -47,7 +49,8 @@ class HudiFiles:
         logs = file["log_files"]
         if logs is None:
             return None
-        return (_as_floats(batch, source) for batch in self._merged(file["path"], logs, source.names))
+        rows = self._merged(file["path"], logs, _records(file["written"]), source.names)
+        return (_as_floats(batch, source) for batch in rows)
 
     def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
         is_plain = pa.scalar(False) if self.names else pieces["log_files"].is_null()
@@ -57,10 +60,15 @@ class HudiFiles:
         known = [names for names in self.names if names.since <= int(instant or 0)]
         return known[-1] if known and known[-1].names else None
 
-    def _merged(self, path: str, logs: list[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _merged(
+        self, path: str, logs: list[str], written: Mapping[str, Mapping[str, int]], columns: list[str]
+    ) -> Iterator[pa.RecordBatch]:
         base = _base(path)
+        if base:
+            wanted = {*columns, *self.keys, *META_COLUMNS}
+            check_base_file(self.storage, base, wanted, next(iter(written.get(base, {}).values()), None))
         for log in logs:
-            check_log_file(self.storage, log)
+            check_log_file(self.storage, log, written.get(log, {}))
         if self._names(_written_at(path)) is None:
             try:
                 yield from merged(self.storage, self.instant, base, logs, columns)
@@ -80,6 +88,14 @@ class HudiFiles:
 def _written_at(path: str) -> str:
     name = path.rsplit("/", 1)[-1]
     return instant_of_base_file(name) or instant_of_log_file(name)
+
+
+def _records(written: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """How many records commits wrote, by file and by instant."""
+    found: dict[str, dict[str, int]] = {}
+    for one in written:
+        found.setdefault(one["file"], {})[one["instant"]] = one["records"]
+    return found
 
 
 def _base(path: str) -> str:

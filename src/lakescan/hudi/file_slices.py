@@ -30,6 +30,7 @@ _BOOTSTRAPPED_FROM = "hoodie.bootstrap.base.path"
 # Files of this commit have Hudi's own columns alone; those of a bootstrap of whole records have the next one.
 _BOOTSTRAP_INSTANT = "00000000000001"
 _SEVERAL_FORMATS = "hoodie.table.multiple.base.file.formats.enable"
+_WRITTEN = pa.list_(pa.struct([("file", pa.string()), ("instant", pa.string()), ("records", pa.int64())]))
 _NO_VECTOR = pa.struct([("cardinality", pa.int64())])
 
 
@@ -49,7 +50,10 @@ class FileSlices:
 
     @cached_property
     def table(self) -> pa.Table:
-        """The columns of `scan.Snapshot.files`, and `log_files`: null where the base file says everything itself."""
+        """The columns of `scan.Snapshot.files`, and `log_files`: null where the base file says everything itself.
+
+        Where it does not, `written` has what commits say of the records in the files of the slice.
+        """
         found = self._slices
         logs = [self._logs(slice_) for slice_ in found]
         sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
@@ -64,6 +68,7 @@ class FileSlices:
                 "deletion_vector": pa.nulls(len(found), _NO_VECTOR),
                 "log_files": pa.array([[name for name, _ in log] or None for log in logs], pa.list_(pa.string())),
                 "instant": pa.array(instants, pa.string()),
+                "written": pa.array([self._counts(path, log) for path, log in zip(base, logs, strict=True)], _WRITTEN),
             }
         )
         if self.since is None:
@@ -158,6 +163,24 @@ class FileSlices:
             pa.array([(value or {})[field.name] for value in self.values], field.type) for field in self.paths.fields
         ]
         return pa.StructArray.from_arrays(columns, fields=[field.with_nullable(True) for field in self.paths.fields])
+
+    def _counts(self, path: str, logs: list[tuple[str, int]]) -> list[tuple[str, str, int]] | None:
+        if not logs:
+            return None
+        files = {path, *(log for log, _ in logs)}
+        return [(file, instant, count) for file in sorted(files) for instant, count in self._records.get(file, ())]
+
+    @cached_property
+    def _records(self) -> dict[str, list[tuple[str, int]]]:
+        """How many records each commit wrote to each file."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for instant in self.timeline.until(self.instant):
+            stats = (self.timeline.commit(instant) or {}).get("partitionToWriteStats") or {}
+            for stat in (stat for written in stats.values() for stat in written if stat.get("path")):
+                # A base file has no record of what was deleted from it.
+                deletes = (stat.get("numDeletes") or 0) if _own_instant(stat["path"]) else 0
+                found.setdefault(stat["path"], []).append((instant, (stat.get("numWrites") or 0) + deletes))
+        return found
 
     def _rows_of_base_files(self, instants: Collection[str]) -> dict[str, int]:
         found = {}

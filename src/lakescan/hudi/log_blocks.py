@@ -1,8 +1,9 @@
-"""The blocks of a log file, walked to see that none is cut off, and read where hudi-rs gives no way to.
+"""The blocks of a log file, from its first byte to its last, each as its frame and its headers say.
 
 Written by hand because hudi-rs, as Hudi's own reader, passes over a block that is cut off or whose frame does not fit,
-and the rows of that block are then missing from the answer in silence. A check reads only frames: a magic word, the
-block's length, and behind the block its length once more. Whole blocks are read for the metadata table alone.
+and the rows of that block are then missing from the answer in silence; and because it has no way to the blocks of the
+metadata table. A frame is a magic word, the block's length, and behind the block its length once more. All lengths
+inside must fit together too.
 """
 
 import struct
@@ -17,8 +18,9 @@ from lakescan.storage import Storage
 _MAGIC = b"#HUDI#"
 _LENGTH = 8
 _HEAD = len(_MAGIC) + _LENGTH
-_INSTANT, _SCHEMA, _IS_PARTIAL = 0, 2, 7
-HFILE_BLOCK = 4
+_VERSION = 1
+_INSTANT, _SCHEMA, _POSITIONS, _IS_PARTIAL = 0, 2, 5, 7
+DELETE_BLOCK, AVRO_BLOCK, HFILE_BLOCK, PARQUET_BLOCK = 1, 3, 4, 5
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,14 @@ class LogBlock:
         return self.headers.get(_SCHEMA, "")
 
     @property
+    def positions(self) -> str:
+        """Which rows of the base file its records are about, where the writer knew."""
+        return self.headers.get(_POSITIONS, "")
+
+    @property
     def is_partial(self) -> bool:
         """Whether its records have some columns only, and the others stay as they were."""
         return self.headers.get(_IS_PARTIAL, "").lower() == "true"
-
-
-def check_log_file(storage: Storage, path: str) -> None:
-    """Raises an error that names the file unless it is whole blocks from its first byte to its last."""
-    with _opened(storage, path) as file, storage.named_failures(path):
-        for _ in _frames(file, file.size(), storage.full_path(path)):
-            pass
 
 
 def log_blocks(storage: Storage, path: str) -> Iterator[LogBlock]:
@@ -84,18 +84,34 @@ def _frames(file: pa.NativeFile, size: int, name: str) -> Iterator[tuple[int, in
 
 
 def _block(body: bytes) -> LogBlock:
-    """A block behind its frame: the format's version, its kind, headers, content."""
-    _, kind, count = struct.unpack_from(">iii", body, 0)
-    at, headers = 12, {}
-    for _ in range(count):
-        key, length = struct.unpack_from(">ii", body, at)
-        headers[key] = body[at + 8 : at + 8 + length].decode()
-        at += 8 + length
+    """A block behind its frame: the format's version, its kind, headers, content, footers and the length once more."""
+    version, kind = struct.unpack_from(">ii", body, 0)
+    if version != _VERSION:
+        raise struct.error(f"its format is of version {version}")
+    headers, at = _texts(body, 8)
     (length,) = struct.unpack_from(">q", body, at)
-    content = body[at + 8 : at + 8 + length]
+    content = body[at + 8 : at + 8 + max(0, length)]
     if len(content) != length:
         raise struct.error("its content is longer than the block")
+    _, end = _texts(body, at + 8 + length)
+    if end != len(body) - _LENGTH:
+        raise struct.error(f"it ends at byte {end} of {len(body) - _LENGTH}")
     return LogBlock(kind, headers, content)
+
+
+def _texts(body: bytes, at: int) -> tuple[dict[int, str], int]:
+    """Headers or footers, and where they end: how many, and of each a number, a length and the text."""
+    (count,) = struct.unpack_from(">i", body, at)
+    at, found = at + 4, {}
+    if count < 0:
+        raise struct.error(f"it says {count} headers")
+    for _ in range(count):
+        key, length = struct.unpack_from(">ii", body, at)
+        at += 8 + length
+        if length < 0 or at > len(body):
+            raise struct.error(f"a header says {length} bytes")
+        found[key] = body[at - length : at].decode()
+    return found, at
 
 
 def _end_of_block(head: bytes, name: str, at: int, size: int) -> int:

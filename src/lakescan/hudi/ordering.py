@@ -15,6 +15,12 @@ _MODE, _BY_COMMIT = "hoodie.record.merge.mode", "COMMIT_TIME_ORDERING"
 _PAYLOAD, _NEWEST_WINS = "hoodie.compaction.payload.class", "OverwriteWithLatestAvroPayload"
 
 
+def key_fields(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that records are matched and ordered by."""
+    given = [options.get("hoodie.table.recordkey.fields", ""), *(options.get(name, "") for name in _FIELDS)]
+    return tuple(name for names in given for name in names.split(",") if name)
+
+
 def check_ordering(storage: Storage, options: Mapping[str, str], *schemas: list[str]) -> None:
     """Raises an error where records are ordered by a field that is no column of one of these schemas."""
     if _is_by_commit(options):

@@ -21,7 +21,7 @@ from lakescan.hudi.engine import named_failures
 from lakescan.hudi.evolution import FileNames, file_names
 from lakescan.hudi.file_slices import FileSlices
 from lakescan.hudi.names import COMMIT_TIME, PROPERTIES
-from lakescan.hudi.ordering import check_ordering
+from lakescan.hudi.ordering import check_ordering, key_fields
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
@@ -112,7 +112,7 @@ class HudiSnapshot(ListedSnapshot):
     @property
     def data_files(self) -> HudiFiles:
         with self._lock:
-            return HudiFiles(self.storage, self.instant, self.schema, self._file_names)
+            return HudiFiles(self.storage, self.instant, self.schema, self._file_names, key_fields(self.properties))
 
     def scan(self) -> ScanBuilder:
         builder = ScanBuilder(self)

@@ -23,7 +23,7 @@ _MOST_PIECES = 1024
 _MORE_TO_DO_THAN_DECODING = ("deletion_vector", "log_files")
 NUM_RECORDS = "num_records"
 # The size and the number of rows are what a file is held against when it is opened.
-_EVERY_TASK_NEEDS = ("path", "size", NUM_RECORDS, "partition", "deletion_vector", "log_files")
+_EVERY_TASK_NEEDS = ("path", "size", NUM_RECORDS, "partition", "deletion_vector", "log_files", "written")
 
 
 def pack(

@@ -1,0 +1,158 @@
+"""Whether a slice's files hold what they say and what the commits wrote to them, before hudi-rs merges them.
+
+Written by hand because hudi-rs takes a block's word for how much is in it: a length or a count that one damaged byte made
+huge ends the whole process, and records that are not there are not missed. Every record is decoded here once, so this
+costs about as much as reading; but what passes can neither end the process nor lose a record that a commit counted.
+"""
+
+import base64
+import io
+import json
+import struct
+from collections import Counter
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from lakescan.errors import CorruptDataFile, LakescanError, MissingDataFile
+from lakescan.hudi.log_blocks import AVRO_BLOCK, DELETE_BLOCK, PARQUET_BLOCK, LogBlock, log_blocks
+from lakescan.storage import Storage, failure_of_store
+
+_BLOCK_VERSION = 3
+# The form of a delete block: keys, and the value that says how new each delete is, in one of many types.
+_OPTIONAL_TEXT = ["null", "string"]
+_ORDERING = ["null", "int", "long", "float", "double", "bytes", "string"]
+_LOGICAL = [("bytes", "decimal"), ("int", "date"), ("int", "time-millis"), ("long", "time-micros")]
+_LOGICAL += [("long", "timestamp-millis"), ("long", "timestamp-micros")]
+_DELETE = [
+    {"name": "recordKey", "type": _OPTIONAL_TEXT},
+    {"name": "partitionPath", "type": _OPTIONAL_TEXT},
+    {"name": "orderingVal", "type": "ordering"},
+]
+
+
+def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> None:
+    """Raises an error that names the file unless it is whole blocks, each with its records, and none is missing that a
+    commit wrote: `written` has how many, by instant."""
+    name = storage.full_path(path)
+    found: Counter[str] = Counter()
+    for block in log_blocks(storage, path):
+        try:
+            found[block.instant] += _records(block)
+        except LakescanError:
+            raise
+        except Exception as error:
+            # Whatever the decoders stumble over is the block's fault.
+            why = f"a log block of {block.instant} is damaged ({type(error).__name__}: {error})"
+            raise CorruptDataFile(name, why) from error
+    for instant, count in written.items():
+        if found[instant] < count:
+            raise CorruptDataFile(name, f"it has {found[instant]} records of {instant}, whose commit wrote {count}")
+
+
+def check_base_file(storage: Storage, path: str, columns: Collection[str], rows: int | None) -> None:
+    """Raises an error that names the file unless its pages are whole, as far as these columns go, and its rows as many."""
+    name = storage.full_path(path)
+    try:
+        with storage.open(path) as opened:
+            found = _rows(pq.ParquetFile(opened, page_checksum_verification=True), columns)
+    except FileNotFoundError as error:
+        raise MissingDataFile(name) from error
+    except LakescanError:
+        raise
+    except Exception as error:
+        raise failure_of_store(name, error) or CorruptDataFile(name, str(error)) from error
+    if rows is not None and found != rows:
+        raise CorruptDataFile(name, f"it has {found} rows, and its commit wrote {rows}")
+
+
+def _records(block: LogBlock) -> int:
+    if not block.instant.isascii() or not block.instant.isdigit():
+        raise ValueError(f"its instant is {block.instant!r}")
+    if block.kind == AVRO_BLOCK:
+        count = _avro_records(block.content, _parsed(block.schema))
+    elif block.kind == DELETE_BLOCK:
+        count = _deletes(block.content)
+    elif block.kind == PARQUET_BLOCK:
+        file = pq.ParquetFile(pa.BufferReader(block.content), page_checksum_verification=True)
+        count = _rows(file, file.schema_arrow.names)
+    else:
+        return 0
+    if block.positions and len(BitMap64.deserialize(base64.b64decode(block.positions, validate=True))) != count:
+        raise ValueError(f"it has {count} records and another number of positions")
+    return count
+
+
+def _avro_records(content: bytes, schema: Any) -> int:
+    version, count = struct.unpack_from(">ii", content, 0)
+    if version != _BLOCK_VERSION or count < 0:
+        raise ValueError(f"it is of version {version} and says {count} records")
+    records = io.BytesIO(content)
+    at = 8
+    for _ in range(count):
+        (length,) = struct.unpack_from(">i", content, at)
+        at += 4
+        records.seek(at)
+        fastavro.schemaless_reader(records, schema, None)
+        if records.tell() != at + length:
+            raise ValueError(f"a record of {length} bytes ends at another byte")
+        at += length
+    if at != len(content):
+        raise ValueError(f"its records end at byte {at} of {len(content)}")
+    return int(count)
+
+
+def _deletes(content: bytes) -> int:
+    version, length = struct.unpack_from(">ii", content, 0)
+    if version != _BLOCK_VERSION or length != len(content) - 8:
+        raise ValueError(f"it is of version {version} and says {length} bytes of {len(content) - 8}")
+    keys = io.BytesIO(content[8:])
+    found: Any = fastavro.schemaless_reader(keys, _delete_list(), None)
+    if keys.tell() != length:
+        raise ValueError(f"its keys end at byte {keys.tell()} of {length}")
+    return len(found["deleteRecordList"])
+
+
+def _rows(file: pq.ParquetFile, columns: Collection[str]) -> int:
+    wanted = [name for name in file.schema_arrow.names if name in columns]
+    found = sum(batch.num_rows for batch in file.iter_batches(columns=wanted, use_threads=False)) if wanted else 0
+    if wanted and found != file.metadata.num_rows:
+        raise ValueError(f"its footer says {file.metadata.num_rows} rows, and there are {found}")
+    return int(file.metadata.num_rows)
+
+
+@lru_cache(maxsize=64)
+def _parsed(schema: str) -> Any:
+    described = json.loads(schema)
+    _check_sizes(described)
+    return fastavro.parse_schema(_plain(described))
+
+
+def _plain(schema: Any) -> Any:
+    """Without logical types, whose values would be made for nothing."""
+    if isinstance(schema, dict):
+        return {key: _plain(value) for key, value in schema.items() if key != "logicalType"}
+    return [_plain(part) for part in schema] if isinstance(schema, list) else schema
+
+
+def _check_sizes(schema: Any) -> None:
+    """A value of fixed size is made before it is read, however large it claims to be."""
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and schema.get("type") == "fixed" and not 0 < int(schema["size"]) < 1 << 20:
+        raise ValueError(f"its schema has a value of {schema['size']} bytes")
+    for part in parts:
+        _check_sizes(part)
+
+
+@lru_cache(maxsize=1)
+def _delete_list() -> Any:
+    branches = [*_ORDERING, *({"type": kind, "logicalType": logical} for kind, logical in _LOGICAL)]
+    fields = [{**field, "type": branches if field["type"] == "ordering" else field["type"]} for field in _DELETE]
+    record = {"type": "record", "name": "HoodieDeleteRecord", "fields": fields}
+    listed = {"name": "deleteRecordList", "type": {"type": "array", "items": record}}
+    return fastavro.parse_schema({"type": "record", "name": "HoodieDeleteRecordList", "fields": [listed]})
