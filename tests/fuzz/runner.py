@@ -78,6 +78,7 @@ class _Child:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._process: subprocess.Popen[str] | None = None
+        self._heard = b""
         self._said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
 
     def read(self, case: Case) -> Finding:
@@ -102,6 +103,7 @@ class _Child:
         self._process = None
 
     def _start(self) -> "subprocess.Popen[str]":
+        self._heard = b""
         self._said.seek(0)
         self._said.truncate()
         self._process = subprocess.Popen(
@@ -119,11 +121,18 @@ class _Child:
         """What the child says, or what has become of it."""
         assert self._process
         assert self._process.stdout
-        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
-        if not ready:
-            return HANG
-        line = self._process.stdout.readline()
-        found: dict[str, Any] | str = json.loads(line) if line else CRASH
+        # Lines are cut here and not by a reader of Python's, which would keep the second of two to itself.
+        source = self._process.stdout.fileno()
+        while b"\n" not in self._heard:
+            ready, _, _ = select.select([source], [], [], PATIENCE)
+            if not ready:
+                return HANG
+            read = os.read(source, 1 << 16)
+            if not read:
+                return CRASH
+            self._heard += read
+        line, _, self._heard = self._heard.partition(b"\n")
+        found: dict[str, Any] = json.loads(line)
         return found
 
     def _last_words(self) -> str:

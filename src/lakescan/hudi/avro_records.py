@@ -29,8 +29,9 @@ def avro_rows(content: bytes, schema: str, file: str) -> pa.Table:
         described = json.loads(schema)
         given = {field["name"] for field in described["fields"]}
         records = list(_records(content, fastavro.parse_schema(_numbers(described))))
-    except (struct.error, EOFError, IndexError, KeyError, ValueError, TypeError) as error:
-        raise CorruptDataFile(file, f"an Avro log block cannot be decoded ({error})") from error
+    except Exception as error:
+        # fastavro has no class of its own for what is wrong with the bytes.
+        raise CorruptDataFile(file, f"an Avro log block cannot be decoded ({type(error).__name__}: {error})") from error
     fields = [field for field in kinds if field.name in given or field.name not in META_COLUMNS]
     columns = [pa.array([record[field.name] for record in records], field.type) for field in fields]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))

@@ -41,8 +41,8 @@ def spark_schema(avro: str, meta_columns: bool, file: str) -> dict[str, Any]:
         record = json.loads(avro)
         known: dict[str, Any] = {}
         struct = _struct(record, "", known)
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptLog(file, f"its schema is no Avro record ({error})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptLog(file, f"its schema is no Avro record ({type(error).__name__}: {error})") from error
     own = [field("string", name) for name in META_COLUMNS] if meta_columns else []
     given = [found for found in struct["fields"] if found["name"] not in META_COLUMNS]
     return {"type": "struct", "fields": own + given}

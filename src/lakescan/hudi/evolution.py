@@ -59,8 +59,19 @@ class FileNames:
 
 def file_names(storage: Storage, timeline: Timeline, instant: str) -> tuple[FileNames, ...]:
     """The versions of the schema up to an instant, oldest first; none where no field ever changed its name."""
+    path = _newest_history(storage)
+    if path is None:
+        return ()
+    try:
+        return _names(json.loads(storage.read(path))["schemas"], timeline, instant)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = f"it is no history of schemas ({type(error).__name__}: {error})"
+        raise CorruptLog(storage.full_path(path), why) from error
+
+
+def _names(history: list[dict[str, Any]], timeline: Timeline, instant: str) -> tuple[FileNames, ...]:
     versions = sorted(
-        (found for found in _history(storage) if _counts(found["version_id"], timeline, instant)),
+        (found for found in history if _counts(found["version_id"], timeline, instant)),
         key=lambda version: int(version["version_id"]),
     )
     if not versions:
@@ -87,19 +98,12 @@ def _counts(version: int, timeline: Timeline, instant: str) -> bool:
     return version == 0 or archived or (str(version) <= instant and str(version) in known)
 
 
-def _history(storage: Storage) -> list[dict[str, Any]]:
+def _newest_history(storage: Storage) -> str | None:
+    """The newest file of the history, which repeats the versions before it."""
     if not storage.has_folder(_FOLDER):
-        return []
+        return None
     files = [entry.name for entry in storage.list_from(_FOLDER) if entry.name.endswith(_SUFFIX)]
-    if not files:
-        return []
-    # Every file repeats the versions before it.
-    path = f"{_FOLDER}/{max(files)}"
-    try:
-        found: list[dict[str, Any]] = json.loads(storage.read(path))["schemas"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptLog(storage.full_path(path), f"it is no history of schemas ({error})") from error
-    return found
+    return f"{_FOLDER}/{max(files)}" if files else None
 
 
 def _fields(fields: list[dict[str, Any]], parent: str, ids: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -21,7 +21,8 @@ from lakescan.hudi.cleaned import check_not_cleaned
 from lakescan.hudi.completeness import check_complete, check_folders
 from lakescan.hudi.engine import named_failures
 from lakescan.hudi.log_only import log_only_slices
-from lakescan.hudi.names import META_FOLDER, has_file_listing, instant_of_base_file, instant_of_log_file
+from lakescan.hudi.metadata_table import MetadataPartition
+from lakescan.hudi.names import FILES, META_FOLDER, has_file_listing, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
@@ -100,6 +101,10 @@ class FileSlices:
         if not self.timeline.instants:
             return []
         self._refuse_files_of_other_kinds()
+        listing = None if self._is_listed_by_folders else MetadataPartition.of(self.storage, FILES, self.options)
+        if listing is not None:
+            # hudi-rs takes its word for how long things are, and ends the process where it lies.
+            listing.check()
         options = hudi.HudiReadOptions().with_as_of_timestamp(self.instant)
         with named_failures(self.storage, META_FOLDER):
             given = self.timeline.table.get_file_slices(options)
@@ -116,8 +121,7 @@ class FileSlices:
         return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
     def _check_complete(self, slices: list[Any]) -> None:
-        by_listing = int(self.options["hoodie.table.version"]) < 8 or not has_file_listing(self.options)
-        may_pass_over = by_listing and bool(self.options.get("hoodie.table.partition.fields"))
+        may_pass_over = self._is_listed_by_folders and bool(self.options.get("hoodie.table.partition.fields"))
         try:
             check_complete(self.storage, self.timeline, self.instant, slices)
         except MissingDataFile:
@@ -127,6 +131,11 @@ class FileSlices:
         if may_pass_over and self.timeline.has_archived:
             # No commit is left that says what was written.
             check_folders(self.storage, slices)
+
+    @property
+    def _is_listed_by_folders(self) -> bool:
+        """Whether hudi-rs lists folders; otherwise the metadata table tells it what is in them."""
+        return int(self.options["hoodie.table.version"]) < 8 or not has_file_listing(self.options)
 
     def _refuse_files_of_other_kinds(self) -> None:
         """hudi-rs passes over base files of a second format, and reads what bootstrapping made as if it were whole."""

@@ -26,6 +26,7 @@ _GZIP, _PLAIN = 1, 2
 _INFO_AT, _INDEX_AT, _INDEX_ENTRIES, _ENTRIES, _INDEX_LEVELS, _CODEC = 1, 2, 5, 7, 8, 12
 _BLOCK_HEADER = struct.Struct(">8siiqBii")
 _DATA, _ROOT, _INNER, _LEAF, _INFO = b"DATABLK*", b"IDXROOT2", b"IDXINTE2", b"IDXLEAF2", b"FILEINF2"
+_MOST_LEVELS = 16
 _INFO_MAGIC = b"PBUF"
 _LENGTHS = struct.Struct(">ii")
 _PLACE = struct.Struct(">qi")
@@ -81,7 +82,10 @@ class HFile:
             return []
         root = self._block(self._field(_INDEX_AT), None, (_ROOT,))
         found = list(self._root_index(root, self._field(_INDEX_ENTRIES)))
-        for _ in range(self._field(_INDEX_LEVELS) - 1):
+        levels = self._field(_INDEX_LEVELS)
+        if levels > _MOST_LEVELS:
+            raise self._corrupt(f"its index has {levels} levels")
+        for _ in range(levels - 1):
             below = [self._leaf_index(self._block(at, size, (_INNER, _LEAF))) for _, at, size in found]
             found = [entry for entries in below for entry in entries]
         return found
@@ -97,6 +101,8 @@ class HFile:
     def _leaf_index(self, content: bytes) -> list[tuple[bytes, int, int]]:
         """An index below the root: how many entries, where each begins, and the entries."""
         count = int.from_bytes(self._part(content, 0, 4), "big")
+        if count > len(content):
+            raise self._corrupt(f"an index says {count} entries")
         starts = self._unpack(struct.Struct(f">{count + 1}i"), content, 4)
         base = 4 * (count + 2)
         found = []
@@ -111,6 +117,8 @@ class HFile:
         while at < len(content):
             key_length, value_length = self._unpack(_LENGTHS, content, at)
             at += _LENGTHS.size
+            if value_length < 0:
+                raise self._corrupt("a value has a negative length")
             key = self._row(self._part(content, at, key_length))
             at += key_length
             if key.startswith(prefix):
@@ -135,15 +143,23 @@ class HFile:
         content = self._read(at + len(header), end - len(header))
         codec = self._field(_CODEC)
         if codec == _GZIP:
-            try:
-                content = zlib.decompress(content, 31) if content else content
-            except zlib.error as error:
-                raise self._corrupt(f"the block at byte {at} cannot be decompressed ({error})") from error
+            content = self._unzipped(content, plain_size, at) if content else content
         elif codec != _PLAIN:
             raise UnsupportedFeature(self.name, f"compression {codec} of an HFile")
         if len(content) < plain_size:
             raise self._corrupt(f"the block at byte {at} is cut off")
         return content[:plain_size]
+
+    def _unzipped(self, content: bytes, size: int, at: int) -> bytes:
+        """Decompressed, and no further than it should be; gzip ends in a checksum of what it holds."""
+        unzip = zlib.decompressobj(31)
+        try:
+            found = unzip.decompress(content, max(1, size + 1))
+        except zlib.error as error:
+            raise self._corrupt(f"the block at byte {at} cannot be decompressed ({error})") from error
+        if not unzip.eof or len(found) != size:
+            raise self._corrupt(f"the block at byte {at} has other than {size} bytes when it is decompressed")
+        return found
 
     # Bytes
 

@@ -45,16 +45,24 @@ class MetadataPartition:
         built = options.get("hoodie.table.metadata.partitions", "").split(",")
         return MetadataPartition(storage, name, options) if name in built else None
 
-    def records(self, prefix: bytes, endings: Collection[bytes]) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """(what a key ends in, its record) of the keys that begin and end so; of one key the newest record last."""
+    def records(self, prefix: bytes, endings: Collection[bytes] | None) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """(what a key ends in, its record) of the keys that begin and end so; of one key the newest record last.
+
+        None stands for every ending.
+        """
         for file, schema in self._files():
             reader = None
             with self.storage.named_failures(file.name):
                 for key, value in file.entries(prefix):
                     ending = key[len(prefix) :]
-                    if ending in endings:
-                        reader = reader or _reader(schema or file.info.get(_SCHEMA, b"").decode(), file.name)
+                    if endings is None or ending in endings:
+                        reader = reader or _reader(schema.encode() or file.info.get(_SCHEMA, b""), file.name)
                         yield ending, _decoded(value, reader, file.name)
+
+    def check(self) -> None:
+        """Raises an error that names the file unless every entry can be read; nothing else need be believed then."""
+        for _ in self.records(b"", None):
+            pass
 
     def _files(self) -> Iterator[tuple[HFile, str]]:
         """The HFiles, oldest first in each file group, and the schema of their values where it is not in the file."""
@@ -123,17 +131,20 @@ class MetadataPartition:
 def _decoded(value: bytes, schema: Any, name: str) -> dict[str, Any]:
     try:
         found = fastavro.schemaless_reader(io.BytesIO(value), schema, return_record_name=True)
-    except (EOFError, ValueError, IndexError, KeyError, TypeError) as error:
-        raise CorruptDataFile(name, f"an entry is not in its schema ({error})") from error
+    except Exception as error:
+        # fastavro has no class of its own for what is wrong with the bytes.
+        raise CorruptDataFile(name, f"an entry is not in its schema ({type(error).__name__}: {error})") from error
     return found if isinstance(found, dict) else {}
 
 
-def _reader(schema: str, name: str) -> Any:
+def _reader(schema: bytes, name: str) -> Any:
     """An Avro schema, ready to read with; `name` is the file that has it."""
     try:
-        return _parsed(schema)
-    except (ValueError, KeyError, TypeError, fastavro.schema.SchemaParseException) as error:
-        raise CorruptDataFile(name, f"it has no Avro schema for its values ({error})") from error
+        return _parsed(schema.decode())
+    except Exception as error:
+        # As above.
+        why = f"it has no Avro schema for its values ({type(error).__name__}: {error})"
+        raise CorruptDataFile(name, why) from error
 
 
 @lru_cache(maxsize=16)

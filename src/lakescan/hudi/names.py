@@ -13,6 +13,8 @@ META_COLUMNS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
+# The partition of the metadata table that has the names of all data files.
+FILES = "files"
 # An empty table has no instant: Hudi's own name for the moment before the first one.
 NO_INSTANT = "00000000000000"
 
@@ -22,7 +24,7 @@ _BASE_FILE = re.compile(r"^(.+)_([^_]+)_(\d+)\.(\w+)$")
 
 def has_file_listing(options: Mapping[str, str]) -> bool:
     """Whether the metadata table of a table with these settings has the names of all its data files."""
-    return "files" in options.get("hoodie.table.metadata.partitions", "").split(",")
+    return FILES in options.get("hoodie.table.metadata.partitions", "").split(",")
 
 
 def instant_of_base_file(name: str) -> str:

@@ -66,8 +66,11 @@ class SliceStatistics:
         try:
             return self._combined(read_ranges(self._index, name, kind, self._files))
         except (CorruptDataFile, FileNotFoundError, UnsupportedFeature) as error:
-            warnings.warn(ColumnStatisticsIgnored(self.storage.location, str(error)), stacklevel=2)
-            return None
+            why = str(error)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, pa.ArrowException) as error:
+            why = f"an entry of {name} has another form than it should ({type(error).__name__}: {error})."
+        warnings.warn(ColumnStatisticsIgnored(self.storage.location, why), stacklevel=2)
+        return None
 
     def _combined(self, ranges: FileRanges) -> SliceColumn:
         """The entries of files as those of slices."""
