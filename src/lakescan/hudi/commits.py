@@ -1,8 +1,8 @@
 """What a table's commits say of themselves: JSON, or Avro where the timeline has a folder of its own.
 
 Written by hand because hudi-rs takes a file's word for how much is in it: a count that one damaged byte made huge ends
-the whole process. So every commit is read and checked here before hudi-rs is asked anything: what leaves this module has
-the types that it should have.
+the whole process. So every commit is read and checked here before hudi-rs is asked anything: what leaves this module
+has the types that it should have.
 """
 
 import io

@@ -1,8 +1,8 @@
 """Whether a slice's files hold what they say and what the commits wrote to them, before hudi-rs merges them.
 
-Written by hand because hudi-rs takes a block's word for how much is in it: a length or a count that one damaged byte made
-huge ends the whole process, and records that are not there are not missed. Every record is decoded here once, so this
-costs about as much as reading; but what passes can neither end the process nor lose a record that a commit counted.
+Written by hand because hudi-rs takes a block's word for how much is in it: a length or a count that one damaged byte
+made huge ends the whole process, and records that are not there are not missed. Every record is decoded here once, so
+this costs about as much as reading; but what passes can neither end the process nor lack a record that a commit counted.
 """
 
 import base64
@@ -29,11 +29,6 @@ _OPTIONAL_TEXT = ["null", "string"]
 _ORDERING = ["null", "int", "long", "float", "double", "bytes", "string"]
 _LOGICAL = [("bytes", "decimal"), ("int", "date"), ("int", "time-millis"), ("long", "time-micros")]
 _LOGICAL += [("long", "timestamp-millis"), ("long", "timestamp-micros")]
-_DELETE = [
-    {"name": "recordKey", "type": _OPTIONAL_TEXT},
-    {"name": "partitionPath", "type": _OPTIONAL_TEXT},
-    {"name": "orderingVal", "type": "ordering"},
-]
 
 
 def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> None:
@@ -56,7 +51,7 @@ def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> N
 
 
 def check_base_file(storage: Storage, path: str, columns: Collection[str], rows: int | None) -> None:
-    """Raises an error that names the file unless its pages are whole, as far as these columns go, and its rows as many."""
+    """Raises an error that names the file unless the pages of these columns are whole, and its rows as many."""
     name = storage.full_path(path)
     try:
         with storage.open(path) as opened:
@@ -151,8 +146,9 @@ def _check_sizes(schema: Any) -> None:
 
 @lru_cache(maxsize=1)
 def _delete_list() -> Any:
-    branches = [*_ORDERING, *({"type": kind, "logicalType": logical} for kind, logical in _LOGICAL)]
-    fields = [{**field, "type": branches if field["type"] == "ordering" else field["type"]} for field in _DELETE]
+    branches: list[Any] = [*_ORDERING, *({"type": kind, "logicalType": logical} for kind, logical in _LOGICAL)]
+    types = {"recordKey": _OPTIONAL_TEXT, "partitionPath": _OPTIONAL_TEXT, "orderingVal": branches}
+    fields = [{"name": name, "type": kind} for name, kind in types.items()]
     record = {"type": "record", "name": "HoodieDeleteRecord", "fields": fields}
     listed = {"name": "deleteRecordList", "type": {"type": "array", "items": record}}
     return fastavro.parse_schema({"type": "record", "name": "HoodieDeleteRecordList", "fields": [listed]})

@@ -1,8 +1,8 @@
 """A table's timeline: which instants are complete, and what their commits say.
 
-hudi-rs loads the instants. By hand: the folder is listed for what hudi-rs passes over in silence, because an action that
-nobody knows may have changed the table in a way that nobody reads; and commits are read (`commits`), before hudi-rs
-reads them, and remembered, because every later question is about one of them.
+hudi-rs loads the instants. By hand: the folder is listed for what hudi-rs passes over in silence, because an action
+that nobody knows may have changed the table in a way that nobody reads; and commits are read (`commits`), before
+hudi-rs reads them, and remembered, because every later question is about one of them.
 """
 
 import re
@@ -185,9 +185,7 @@ def finished_writes(entries: Iterable[Entry]) -> set[str]:
 def _finished_files(entries: Iterable[Entry]) -> dict[str, Entry]:
     """The file of each of them."""
     found = ((_INSTANT.match(entry.name), entry) for entry in entries)
-    return {
-        match[1]: entry for match, entry in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]
-    }
+    return {match[1]: entry for match, entry in found if match and match[2] in _WRITES - _UNFINISHED and not match[3]}
 
 
 def unfinished_instants(entries: Iterable[Entry], actions: Container[str] = _ACTIONS | _UNFINISHED) -> set[str]:
