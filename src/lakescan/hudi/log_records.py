@@ -2,7 +2,7 @@
 
 Written by hand because hudi-rs takes a block's word for how much is in it: a length or a count that one damaged byte
 made huge ends the whole process, and records that are not there are not missed. Every record is decoded here once, so
-this costs about as much as reading; but what passes can neither end the process nor lack a record that a commit counted.
+this costs about as much as reading; but what passes can neither end the process nor lack a record that was counted.
 """
 
 import base64
