@@ -20,7 +20,7 @@ from lakescan.columns import member
 from lakescan.delta import checkpoint
 from lakescan.delta import replay as delta_replay
 from lakescan.errors import CheckpointIgnored
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.metrics import metrics
 from lakescan.storage import Storage
@@ -116,12 +116,12 @@ class Opened:
         return found
 
 
-def limited(table: DeltaBuilder, count: int, predicate: str | None = None) -> Scan:
+def limited(table: DeltaBuilder, count: int, predicate: str | None = None) -> Plan:
     wanted = lakescan.open(table.path).snapshot().scan()
     return (wanted.filter(predicate) if predicate else wanted).limit(count).build()
 
 
-def names(scan: Scan) -> list[str]:
+def names(scan: Plan) -> list[str]:
     return [Path(path).name for path in scan.files()["path"].to_pylist()]
 
 

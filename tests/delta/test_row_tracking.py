@@ -12,7 +12,7 @@ import lakescan
 from lakescan.errors import UnknownColumn
 from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from tests.expected import copied, in_order, tables
 from tests.tables import DeltaBuilder
 
@@ -144,7 +144,7 @@ def test_the_index_is_right_whatever_is_skipped_split_and_deleted(
     assert sorted(found) == [(row, row) for row in range(low, rows) if row not in deleted]
 
 
-def _cut(scan: Scan, pieces: int) -> list[ReadTask]:
+def _cut(scan: Plan, pieces: int) -> list[ReadTask]:
     """The scan's file cut into so many pieces, which packing does only to large ones."""
     tasks = []
     for task in scan.tasks():

@@ -12,24 +12,24 @@ import lakescan
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.top_rows import SortColumn
-from lakescan.scan.aggregate_scan import AggregateScan
+from lakescan.scan.plan import Plan
 
 from .test_column_statistics import GROUPS, INDEXED, LOGS, TYPES, Unpack, kept
 
 UTC = timezone.utc
 
 
-def aggregate(path: Path, column: str, where: str = "TRUE") -> AggregateScan:
+def aggregate(path: Path, column: str, where: str = "TRUE") -> Plan:
     functions = tuple(Aggregate(name, Column((column,))) for name in ("count", "min", "max"))
-    return lakescan.open(path).snapshot().scan().filter(where).aggregate(Aggregation((), functions))
+    return lakescan.open(path).snapshot().scan().filter(where).aggregate(Aggregation((), functions)).build()
 
 
-def answer(found: AggregateScan) -> tuple[Any, ...]:
+def answer(found: Plan) -> tuple[Any, ...]:
     (row,) = found.to_arrow().to_pylist()
     return tuple(row.values())
 
 
-def files_read(found: AggregateScan) -> int:
+def files_read(found: Plan) -> int:
     return int(found.planned.files.num_rows)
 
 
@@ -147,7 +147,7 @@ def test_of_changes_only_the_rows_of_their_commits_are_counted(unpack: Unpack) -
     table = lakescan.open(unpack(LOGS))
     newest = table.snapshot().timeline.instants[-1]
     functions = (Aggregate("count_rows"), Aggregate("min", Column(("id",))), Aggregate("max", Column(("id",))))
-    assert answer(table.changes(newest).scan().aggregate(Aggregation((), functions))) == (1, 12, 12)
+    assert answer(table.changes(newest).scan().aggregate(Aggregation((), functions)).build()) == (1, 12, 12)
     first = table.snapshot().timeline.instants[0]
-    assert answer(table.changes(first, first).scan().aggregate(Aggregation((), functions))) == (20, 0, 19)
+    assert answer(table.changes(first, first).scan().aggregate(Aggregation((), functions)).build()) == (20, 0, 19)
     assert kept(table.changes(newest), "id > 45") == []

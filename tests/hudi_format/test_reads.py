@@ -53,7 +53,7 @@ def test_a_read_optimized_read_is_the_base_files_alone(unpack: Unpack) -> None:
     snapshot = table.snapshot()
     assert snapshot.scan().build().to_arrow().num_rows == 8
     assert snapshot.files()["log_files"].null_count == snapshot.num_files
-    assert snapshot.scan().build().token != lakescan.open(unpack(TRIPS_DELETED)).snapshot().scan().build().token
+    assert snapshot.scan().spec.token != lakescan.open(unpack(TRIPS_DELETED)).snapshot().scan().spec.token
 
 
 @pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_TXNS, TRIPS_INDEXED, TRIPS_UPDATED, TRIPS_DELETED])

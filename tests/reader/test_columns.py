@@ -85,7 +85,7 @@ def test_a_filter_adds_its_own_leaf_and_no_other_of_its_struct(
     snapshot = lakescan.open(table.path).snapshot()
     scan = project(snapshot, ("a", "e")).filter(col("a.b.d") > 5).build()
     assert leaves_read(table, monkeypatch, scan) == {"a.e", "a.b.d"}
-    assert scan.to_arrow().schema == scan.output
+    assert scan.to_arrow().schema == scan.schema
     assert leaves_read(table, monkeypatch, project(snapshot).filter(col("x") > 5).build()) == {"x"}
     assert leaves_read(table, monkeypatch, project(snapshot).skip_unless(col("x") > 5).build()) == set()
 

@@ -14,7 +14,7 @@ from lakescan.errors import MissingDataFile, MissingDeletionVector
 from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
 from lakescan.scan import packing
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from tests.tables import DeltaBuilder
 
 IDS = pa.schema([("id", pa.int64())])
@@ -24,17 +24,17 @@ def table_of(path: Path, schema: pa.Schema = IDS, **arguments: Any) -> DeltaBuil
     return DeltaBuilder(path, schema, **arguments)
 
 
-def scan_of(builder: DeltaBuilder, filter: str | None = None, columns: Iterable[str] | None = None) -> Scan:
+def scan_of(builder: DeltaBuilder, filter: str | None = None, columns: Iterable[str] | None = None) -> Plan:
     scan = lakescan.open(builder.path).snapshot().scan()
     scan = scan.filter(filter) if filter else scan
     return (scan if columns is None else scan.select(*columns)).build()
 
 
-def rows_of(scan: Scan, tasks: list[ReadTask]) -> list[dict[str, Any]]:
+def rows_of(scan: Plan, tasks: list[ReadTask]) -> list[dict[str, Any]]:
     return [row for task in tasks for batch in read_task(scan.read_plan, task) for row in batch.to_pylist()]
 
 
-def small_pieces(scan: Scan, target: int) -> list[ReadTask]:
+def small_pieces(scan: Plan, target: int) -> list[ReadTask]:
     with patch.object(packing, "OPEN_BYTES", 1):
         return packing.pack(scan.planned.files, 1, target)
 

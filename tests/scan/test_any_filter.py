@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import lakescan
 from lakescan.predicate import Predicate
+from lakescan.scan.planning import at_run_time
 from lakescan.scan.settings import Settings
 from tests.strategies import RandomTable, duckdb_text, filters, many, tables
 
@@ -71,7 +72,7 @@ def test_what_only_skips_and_what_is_found_at_run_time_keep_every_row_that_match
             expected = set(in_order(as_duckdb_has_it(database, table, predicate)))
             for scan in (
                 snapshot.scan().skip_unless(predicate).build(),
-                snapshot.scan().build().at_run_time(predicate),
+                at_run_time(snapshot.scan().build(), predicate),
             ):
                 found = in_order(scan.to_arrow())
                 assert expected <= set(found) <= set(everything), str(predicate)

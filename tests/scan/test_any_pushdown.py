@@ -19,6 +19,8 @@ from lakescan.predicate import TRUE, Column, Predicate
 from lakescan.reader.aggregate import can_aggregate, can_group
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.top_rows import SortColumn
+from lakescan.scan.aggregates import can_read
+from lakescan.scan.limit import can_skip
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from tests.strategies import PARTITIONS, RandomTable, duckdb_text, filters, many, tables
@@ -74,9 +76,9 @@ def test_an_aggregate_is_that_of_the_rows(
             how = random_aggregation(random, table.schema)
             wanted = in_order(aggregated_by_duckdb(duck, rows, where, how))
             for settings in SWITCHES:
-                scan = snapshot.scan().with_settings(settings).filter(where).aggregate(how)
+                scan = snapshot.scan().with_settings(settings).filter(where).aggregate(how).build()
                 if any(found.function == "count_distinct" for found in how.aggregates) and not scan.metadata_only:
-                    assert not scan.can_read
+                    assert not can_read(scan)
                     continue
                 found = in_order([tuple(row.values()) for row in scan.to_arrow().to_pylist()])
                 assert len(found) == len(wanted)
@@ -99,7 +101,7 @@ def test_a_limit_gives_so_many_rows_of_the_table_and_an_offset_leaves_so_many_ou
             assert limited.total() == min(count, matching.total())
             assert limited <= matching
             builder = snapshot.scan().filter(where)
-            if builder.can_skip_rows:
+            if can_skip(builder.build()):
                 skipped = texts(builder.offset(count).build().to_arrow())
                 assert skipped.total() == max(0, matching.total() - count)
                 assert skipped <= matching

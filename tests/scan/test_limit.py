@@ -7,7 +7,7 @@ import pytest
 
 import lakescan
 from lakescan.scan import limit
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from lakescan.scan.snapshot import Snapshot
 from tests.tables import DeltaBuilder
 
@@ -25,7 +25,7 @@ def snapshot(table: DeltaBuilder) -> Snapshot:
     return lakescan.open(table.path).snapshot()
 
 
-def names(scan: Scan) -> list[str]:
+def names(scan: Plan) -> list[str]:
     return [Path(path).name for path in scan.files()["path"].to_pylist()]
 
 
@@ -95,7 +95,7 @@ def test_an_offset_drops_whole_files_and_the_first_rows_of_the_next(table: Delta
 
 def test_an_offset_is_refused_where_rows_are_not_counted_or_filtered(table: DeltaBuilder) -> None:
     table.append(rows(0, 10), name="a")
-    assert snapshot(table).scan().can_skip_rows
-    assert not snapshot(table).scan().filter("id > 3").can_skip_rows
+    assert limit.can_skip(snapshot(table).scan().build())
+    assert not limit.can_skip(snapshot(table).scan().filter("id > 3").build())
     table.append(rows(10, 10), name="b", stats=False)
-    assert not snapshot(table).scan().can_skip_rows
+    assert not limit.can_skip(snapshot(table).scan().build())

@@ -14,7 +14,8 @@ from deltalake import write_deltalake
 import lakescan
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
-from lakescan.scan.aggregate_scan import AggregateScan
+from lakescan.scan.aggregates import can_average, can_read
+from lakescan.scan.plan import Plan
 from tests.tables import DeltaBuilder, statistics_of
 
 NAN = float("nan")
@@ -36,16 +37,16 @@ def table_of(root: Path, files: Sequence[Sequence[Any]], kind: pa.DataType, **ar
     return table
 
 
-def scan(root: Path, *functions: Aggregate, by: Sequence[str] = (), where: str = "TRUE") -> AggregateScan:
+def scan(root: Path, *functions: Aggregate, by: Sequence[str] = (), where: str = "TRUE") -> Plan:
     how = Aggregation(tuple(Column((name,)) for name in by), functions)
-    return lakescan.open(root).snapshot().scan().filter(where).aggregate(how)
+    return lakescan.open(root).snapshot().scan().filter(where).aggregate(how).build()
 
 
-def answer(found: AggregateScan) -> list[tuple[Any, ...]]:
+def answer(found: Plan) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in found.to_arrow().to_pylist()]
 
 
-def read(found: AggregateScan) -> list[str]:
+def read(found: Plan) -> list[str]:
     return sorted(found.planned.files["path"].to_pylist())
 
 
@@ -195,7 +196,7 @@ def test_distinct_partition_values_are_counted_from_the_log(tmp_path: Path) -> N
     days, cities = (Aggregate("count_distinct", Column((name,))) for name in ("day", "city"))
     found = scan(tmp_path, days, MAX, cities, ROWS)
     assert found.metadata_only
-    assert str(found.how) == "COUNT(DISTINCT `day`), MAX(`v`), COUNT(DISTINCT `city`), COUNT(*)"
+    assert str(found.spec.aggregation) == "COUNT(DISTINCT `day`), MAX(`v`), COUNT(DISTINCT `city`), COUNT(*)"
     assert answer(found) == [(2, 15, 3, 12)]
     by_city = scan(tmp_path, ROWS, days, by=["city"])
     assert by_city.metadata_only
@@ -204,7 +205,7 @@ def test_distinct_partition_values_are_counted_from_the_log(tmp_path: Path) -> N
     # Some rows of a file pass: whether any does is not in the log. Values of other columns are not there at all.
     for unknown in (scan(tmp_path, days, where="v > 5"), scan(tmp_path, Aggregate("count_distinct", V))):
         assert not unknown.metadata_only
-        assert not unknown.can_read
+        assert not can_read(unknown)
 
 
 def test_zeros_of_either_sign_are_one_group_so_floats_are_left_to_spark(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ def test_zeros_of_either_sign_are_one_group_so_floats_are_left_to_spark(tmp_path
         table.append(pa.table({"v": [1]}), partition={"p": zero})
     for found in (scan(tmp_path, ROWS, by=["p"]), scan(tmp_path, Aggregate("count_distinct", Column(("p",))))):
         assert not found.metadata_only
-        assert not found.can_read
+        assert not can_read(found)
 
 
 def test_a_file_whose_rows_are_all_deleted_makes_no_group(tmp_path: Path) -> None:
@@ -240,11 +241,11 @@ def test_a_sum_is_never_in_the_log(tmp_path: Path) -> None:
 
 def test_an_average_of_integers_needs_sums_that_doubles_hold(tmp_path: Path) -> None:
     table_of(tmp_path / "small", [[1, 2], [3, 4]], pa.int64())
-    assert scan(tmp_path / "small", SUM).can_average([V])
+    assert can_average(scan(tmp_path / "small", SUM), [V])
     table_of(tmp_path / "large", [[2**52, 2**52]], pa.int64())
-    assert not scan(tmp_path / "large", SUM).can_average([V])
+    assert not can_average(scan(tmp_path / "large", SUM), [V])
     table_of(tmp_path / "uncounted", [[1]], pa.int64(), stats=False)
-    assert not scan(tmp_path / "uncounted", SUM).can_average([V])
+    assert not can_average(scan(tmp_path / "uncounted", SUM), [V])
 
 
 def _adds(table: DeltaBuilder) -> Mapping[str, Any]:

@@ -21,7 +21,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import lakescan
 from lakescan.delta.data_files import DeltaFiles
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.plain_files import plain_columns, plain_pieces
 from lakescan.storage import Storage
@@ -358,7 +358,7 @@ def people(tmp_path: Path) -> DeltaBuilder:
 TWO_COLUMNS = StructType([StructField("id", LongType()), StructField("name", StringType())])
 
 
-def pieces_of(scan: Scan, schema: StructType) -> bytes:
+def pieces_of(scan: Plan, schema: StructType) -> bytes:
     (told,) = plain_pieces(scan.read_plan, plain_columns(scan.read_plan, schema), scan.tasks(1))
     return told
 

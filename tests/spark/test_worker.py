@@ -10,8 +10,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 import lakescan
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
-from lakescan.scan.aggregate_scan import AggregateScan
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.worker import partition_reader, worker_schema
 from tests.tables import DeltaBuilder
@@ -29,7 +28,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
     return lakescan.open(tmp_path).snapshot()
 
 
-def worked(scan: Scan | AggregateScan) -> list[pa.RecordBatch]:
+def worked(scan: Plan) -> list[pa.RecordBatch]:
     """What the workers give for all of a scan's tasks."""
     read = partition_reader(scan.read_plan)
     tasks = [pa.record_batch({"task": [pickle.dumps(task)], "given": [0]}) for task in scan.tasks(2)]
@@ -61,7 +60,7 @@ def test_every_batch_has_a_column_and_together_they_have_the_rows_of_the_scan(
 
 def test_partial_rows_have_their_columns(snapshot: Snapshot) -> None:
     how = Aggregation((), (Aggregate("count_rows"), Aggregate("sum", Column(("id",)))))
-    batches = worked(snapshot.scan().aggregate(how))
+    batches = worked(snapshot.scan().aggregate(how).build())
     assert {tuple(batch.schema.names) for batch in batches} == {("value_0", "value_1")}
     assert sum(count for batch in batches for count in batch.column(0).to_pylist()) == 9
 

@@ -115,7 +115,7 @@ class HudiSnapshot(ListedSnapshot):
             return HudiFiles(self.storage, self.instant, self.schema, self._file_names, key_fields(self.properties))
 
     def scan(self) -> ScanBuilder:
-        builder = ScanBuilder(self)
+        builder = ScanBuilder.of(self)
         # Which commit wrote a row is known for certain only after merging: a filter like any other.
         return builder if self.since is None else builder.filter(col(COMMIT_TIME) >= self.since)
 

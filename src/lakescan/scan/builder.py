@@ -4,20 +4,20 @@ A builder never changes: each call gives a new one. Names and filters are checke
 in the call that gives them, so a mistake is told where it was made.
 """
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from lakescan.errors import InvalidLimit
-from lakescan.predicate import TRUE, Column, Predicate, bind, conjoin, parse
+from lakescan.predicate import Column, Predicate, bind, conjoin, parse
 from lakescan.predicate.bind import resolve
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import SortColumn, TopRows
-from lakescan.scan.aggregate_scan import AggregateScan
-from lakescan.scan.limit import can_skip
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
+from lakescan.scan.planning import plan
 from lakescan.scan.settings import Settings
+from lakescan.scan.spec import ScanSpec
 from lakescan.schema import prune
 
 if TYPE_CHECKING:
@@ -28,26 +28,24 @@ if TYPE_CHECKING:
 class ScanBuilder:
     """What is wanted of a snapshot so far."""
 
-    snapshot: "Snapshot"
-    predicate: Predicate = TRUE
-    hint: Predicate = TRUE
-    output: pa.Schema | None = None
-    row_limit: int | None = None
-    row_offset: int = 0
-    top: TopRows | None = None
-    settings: Settings = field(default_factory=Settings)
+    spec: ScanSpec
+
+    @staticmethod
+    def of(snapshot: "Snapshot") -> "ScanBuilder":
+        """All rows of a snapshot."""
+        return ScanBuilder(ScanSpec(snapshot, snapshot.schema))
 
     def filter(self, predicate: Predicate | str) -> "ScanBuilder":
         """Only rows for which this is true; called twice, for which both are."""
-        return replace(self, predicate=conjoin([self.predicate, self._bound(predicate)]))
+        return self._with(filter=conjoin([self.spec.filter, self._bound(predicate)]))
 
     def skip_unless(self, predicate: Predicate | str) -> "ScanBuilder":
         """Files and row groups without a row for which this is true may be left out; rows are not filtered."""
-        return replace(self, hint=conjoin([self.hint, self._bound(predicate)]))
+        return self._with(skip=conjoin([self.spec.skip, self._bound(predicate)]))
 
     def select(self, *columns: str) -> "ScanBuilder":
         """Only these columns, in this order; hidden ones too (`_metadata`), and fields of them (`_metadata.row_id`)."""
-        schema, hidden = self._named, self.snapshot.hidden_columns
+        schema, hidden = self._named, self.spec.snapshot.hidden_columns
         paths = [resolve(Column(_path(name, hidden)), schema)[0].path for name in columns]
         # Several fields of one hidden column are asked for apart and given together.
         given = {field.name: field for field in prune(hidden, hidden, set(paths))[0]}
@@ -56,54 +54,38 @@ class ScanBuilder:
 
     def project(self, output: pa.Schema) -> "ScanBuilder":
         """Only these columns, and of structs only these fields; a part of the table's schema."""
-        return replace(self, output=output)
+        return self._with(output=output)
 
     def limit(self, rows: int) -> "ScanBuilder":
         """At most this many rows, whichever come first."""
-        if rows < 0:
-            raise InvalidLimit(rows)
-        return replace(self, row_limit=rows)
-
-    @property
-    def can_skip_rows(self) -> bool:
-        """Whether `offset` may be asked for: no filter on data columns, and every file says how many rows it has."""
-        return can_skip(self.build().planned, conjoin([self.predicate, self.hint]))
+        return self._with(limit=_not_negative(rows))
 
     def offset(self, rows: int) -> "ScanBuilder":
-        """Without this many rows, whichever come first; only where `can_skip_rows`."""
-        if rows < 0:
-            raise InvalidLimit(rows)
-        return replace(self, row_offset=rows)
+        """Without this many rows, whichever come first; only where `scan.limit.can_skip` says so of the plan."""
+        return self._with(offset=_not_negative(rows))
 
     def first(self, rows: int, *by: SortColumn) -> "ScanBuilder":
         """At least the first rows by these columns: each task gives its own first ones, in no certain order."""
-        if rows < 0:
-            raise InvalidLimit(rows)
-        bound = [replace(sort, column=resolve(sort.column, self.snapshot.schema)[0]) for sort in by]
-        return replace(self, top=TopRows(tuple(bound), rows))
+        schema = self.spec.snapshot.schema
+        bound = [replace(sort, column=resolve(sort.column, schema)[0]) for sort in by]
+        return self._with(top=TopRows(tuple(bound), _not_negative(rows)))
 
     def with_settings(self, settings: Settings) -> "ScanBuilder":
         """The same scan, allowed only what the settings allow."""
-        return replace(self, settings=settings)
+        return self._with(settings=settings)
 
-    def aggregate(self, how: Aggregation) -> AggregateScan:
+    def aggregate(self, how: Aggregation) -> "ScanBuilder":
         """An aggregation of the rows, as far as they are filtered; a limit or an offset has no part in it."""
-        schema = self.snapshot.schema
+        schema = self.spec.snapshot.schema
         output, _ = prune(schema, schema, {column.path for column in how.columns})
-        return AggregateScan(replace(self, output=output, row_limit=None, row_offset=0, top=None).build(), how)
+        return self._with(output=output, limit=None, offset=0, top=None, aggregation=how)
 
-    def build(self) -> Scan:
-        output = self.snapshot.schema if self.output is None else self.output
-        return Scan(
-            self.snapshot,
-            self.predicate,
-            self.hint,
-            output,
-            self.row_limit,
-            self.row_offset,
-            self.top,
-            self.settings,
-        )
+    def build(self) -> Plan:
+        """The scan, planned: which files are read, and what was known without them."""
+        return plan(self.spec)
+
+    def _with(self, **changed: Any) -> "ScanBuilder":
+        return ScanBuilder(replace(self.spec, **changed))
 
     def _bound(self, predicate: Predicate | str) -> Predicate:
         return bind(parse(predicate) if isinstance(predicate, str) else predicate, self._named)
@@ -111,7 +93,13 @@ class ScanBuilder:
     @property
     def _named(self) -> pa.Schema:
         """Every column that a query may name."""
-        return pa.schema([*self.snapshot.schema, *self.snapshot.hidden_columns])
+        return pa.schema([*self.spec.snapshot.schema, *self.spec.snapshot.hidden_columns])
+
+
+def _not_negative(rows: int) -> int:
+    if rows < 0:
+        raise InvalidLimit(rows)
+    return rows
 
 
 def _firsts(paths: list[tuple[str, ...]]) -> set[str]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import Bounds, Column
 from lakescan.scan.packing import total_bytes
-from lakescan.scan.planning import live_rows, statistics_for
+from lakescan.scan.pruning import live_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import has_bounds
 

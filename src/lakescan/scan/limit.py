@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
-from lakescan.scan.planning import PlannedFiles, live_rows, plan_files, statistics_for
+from lakescan.scan.plan import Plan
+from lakescan.scan.pruning import PlannedFiles, live_rows, plan_files, statistics_for
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 
@@ -66,9 +67,10 @@ def after_offset(planned: PlannedFiles, offset: int) -> PlannedFiles:
     return planned.then("offset", left, began, offset - skipped if left.num_rows else 0)
 
 
-def can_skip(planned: PlannedFiles, predicate: Predicate) -> bool:
-    """Whether every row of the files leaves the scan, and every file says how many rows it has."""
-    _, by_data = split_by_columns(predicate, planned.snapshot.partition_columns)
+def can_skip(plan: Plan) -> bool:
+    """Whether rows can be left out by an offset: every row of the files leaves the scan, and each is counted."""
+    planned = plan.planned
+    _, by_data = split_by_columns(plan.spec.may_match, planned.snapshot.partition_columns)
     return by_data == TRUE and live_rows(planned.snapshot, planned.files).null_count == 0
 
 

@@ -61,4 +61,4 @@ class ListedSnapshot(ABC):
         return files
 
     def scan(self: Snapshot) -> ScanBuilder:
-        return ScanBuilder(self)
+        return ScanBuilder.of(self)

@@ -18,7 +18,7 @@ from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, spli
 from lakescan.predicate.always import always_true
 from lakescan.reader.aggregate import can_group, extremes, group_codes
 from lakescan.reader.aggregation import Aggregate, Aggregation, column_type
-from lakescan.scan.planning import deleted_rows, rows_left, statistics_for
+from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.schema import field_at

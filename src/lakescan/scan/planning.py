@@ -1,140 +1,83 @@
-"""From a snapshot's files to the files that may hold a row of a scan: prune by partition, statistics and deletion.
+"""From what is asked to what will be read: the one way from a `ScanSpec` to a `Plan`.
 
-A step only ever drops files that cannot change the answer. All of it is columns: no file becomes a Python
-object here, so a million files are planned about as fast as their statistics can be read.
+Files are pruned, then chosen for a limit, an offset, a top-n or an aggregation. A step only ever drops files that
+cannot change the answer.
 """
 
-import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lakescan.columns import member
-from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
-from lakescan.scan.generated_columns import derived_filter
-from lakescan.scan.packing import total_bytes
-from lakescan.scan.report import TABLE, Step
-from lakescan.scan.settings import Settings
-from lakescan.scan.snapshot import Snapshot
-from lakescan.scan.statistics import FileStatistics, has_bounds
-from lakescan.schema import field_at
-
-ALL = Settings()
+from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
+from lakescan.reader.plan import ReadPlan
+from lakescan.scan.aggregates import answered_by_metadata
+from lakescan.scan.limit import after_offset, plan_limit
+from lakescan.scan.plan import Plan
+from lakescan.scan.pruning import PlannedFiles, plan_files
+from lakescan.scan.runtime_filter import narrowed
+from lakescan.scan.spec import ScanSpec
+from lakescan.scan.top_n import keep_top_n
+from lakescan.schema import field_at, leaf_paths, prune, twin_of
 
 
-@dataclass(frozen=True)
-class PlannedFiles:
-    """The files to read, and how they were arrived at."""
-
-    snapshot: Snapshot
-    """What listed the files and speaks of them: the scan's snapshot or a beginning of it."""
-    files: pa.Table
-    steps: tuple[Step, ...]
-    planning_ms: float
-    skip_rows: int = 0
-    """How many rows of the first file, from its first on, are not wanted."""
-
-    @property
-    def rows_deleted(self) -> int:
-        """Rows that deletion vectors drop from these files."""
-        return int(pc.sum(deleted_rows(self.files)).as_py() or 0)
-
-    def then(self, name: str, files: pa.Table, began: float, skip_rows: int = 0) -> "PlannedFiles":
-        """These files after one more step, which began at that time of `perf_counter`."""
-        spent = (time.perf_counter() - began) * 1000
-        steps = (*self.steps, _step(name, files))
-        return PlannedFiles(self.snapshot, files, steps, self.planning_ms + spent, skip_rows)
+def plan(spec: ScanSpec) -> Plan:
+    """What will be read, and what metadata has answered."""
+    planned, read = _planned(spec), read_plan(spec)
+    if spec.aggregation is None:
+        return Plan(spec, planned, read)
+    ready, unknown = answered_by_metadata(spec, spec.aggregation, planned)
+    return Plan(spec, unknown, read, ready)
 
 
-def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL, listed: str = TABLE) -> PlannedFiles:
-    """The files that may hold a row for which `predicate` is true; the first step is what the snapshot lists."""
-    began = time.perf_counter()
-    files = snapshot.files()
-    steps = [_step(listed, files)]
-    by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
-    if by_partition != TRUE:
-        files = matching_partitions(files, by_partition)
-        steps.append(_step("partitions", files))
-    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
-    if derived != TRUE:
-        files = matching_partitions(files, derived, unknown=True)
-        steps.append(_step("generated columns", files))
-    if by_data != TRUE and files.num_rows and settings.skipping:
-        files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
-        steps.append(_step("statistics", files))
-    deleted = _with_every_row_deleted(snapshot, files)
-    if deleted is not None:
-        files = files.filter(pc.invert(deleted))
-        steps.append(_step("deletion vectors", files))
-    return PlannedFiles(snapshot, files, tuple(steps), (time.perf_counter() - began) * 1000)
+def at_run_time(made: Plan, predicate: Predicate | str) -> Plan:
+    """The plan without the files that, by values found at run time, have no row that is wanted."""
+    spec = made.spec
+    bound = bind(parse(predicate) if isinstance(predicate, str) else predicate, spec.snapshot.schema)
+    planned = narrowed(made.planned, bound, spec.settings.skipping)
+    return replace(made, spec=replace(spec, runtime=conjoin([spec.runtime, bound])), planned=planned)
 
 
-def stored_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
-    """Rows of each file, deleted ones too; null where the file's statistics give no count."""
-    return member(snapshot.statistics(files, ()), "numRecords")
+def _planned(spec: ScanSpec) -> PlannedFiles:
+    if spec.limit is not None and not spec.offset and spec.top is None:
+        return plan_limit(spec.snapshot, spec.may_match, spec.limit, spec.settings)
+    planned = plan_files(spec.snapshot, spec.may_match, spec.settings)
+    if spec.offset:
+        return after_offset(planned, spec.offset)
+    return planned if spec.top is None else keep_top_n(planned, spec.may_match, spec.top)
 
 
-def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
-    """Rows of each file that are not deleted; null where the file's statistics give no count that can be true."""
-    return rows_left(stored_rows(snapshot, files), files)
+def read_plan(spec: ScanSpec) -> ReadPlan:
+    """What every task is read with."""
+    snapshot = spec.snapshot
+    _, residual = split_by_columns(spec.filter, snapshot.partition_columns)
+    schema = _with_filter_columns(spec, residual)
+    hidden, computed = snapshot.hidden_columns, snapshot.computed_columns
+    return ReadPlan(
+        files=snapshot.data_files,
+        output=spec.output,
+        schema=schema,
+        source=twin_of(schema, pa.schema([*snapshot.schema, *hidden]), pa.schema([*snapshot.source_schema, *hidden])),
+        partition_columns=frozenset(snapshot.partition_columns),
+        filter=residual,
+        skip=_skipped_row_groups(spec, residual),
+        limit=spec.limit,
+        top=spec.top,
+        aggregation=spec.aggregation,
+        computed={name: column for name, column in computed.items() if name in schema.names},
+    )
 
 
-def rows_left(counts: pa.Array, files: pa.Table) -> pa.Array:
-    """So many rows less the deleted ones; null where more are deleted than there are: then the file has to be read."""
-    left = pc.subtract(counts, deleted_rows(files))
-    return pc.if_else(pc.greater_equal(left, 0), left, pa.scalar(None, left.type))
+def _with_filter_columns(spec: ScanSpec, residual: Predicate) -> pa.Schema:
+    """The output and what the filter needs besides: further columns, and further fields of structs."""
+    lacking = {column.path for column in columns_of(residual) if field_at(spec.output, column.path) is None}
+    table = pa.schema([*spec.snapshot.schema, *spec.snapshot.hidden_columns])
+    wider, _ = prune(table, table, lacking | leaf_paths(spec.output))
+    names = {path[0] for path in lacking}
+    given = [wider.field(field.name) if field.name in names else field for field in spec.output]
+    return pa.schema(given + [wider.field(name) for name in sorted(names - set(spec.output.names))])
 
 
-def deleted_rows(files: pa.Table) -> pa.Array:
-    """Rows of each file that its deletion vector drops."""
-    return pc.fill_null(member(files["deletion_vector"].combine_chunks(), "cardinality"), 0)
-
-
-def _step(name: str, files: pa.Table) -> Step:
-    return Step(name, files.num_rows, total_bytes(files["size"].to_numpy()))
-
-
-def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
-    """What a filter on data columns says of the partition columns that are generated from them."""
-    generated = snapshot.generated_columns
-    if by_data == TRUE or not generated:
+def _skipped_row_groups(spec: ScanSpec, residual: Predicate) -> Predicate:
+    if not spec.settings.row_groups:
         return TRUE
-    return derived_filter(by_data, generated, snapshot.partition_columns, snapshot.schema)
-
-
-def matching_partitions(files: pa.Table, predicate: Predicate, unknown: bool = False) -> pa.Table:
-    """The files whose partition values make the predicate TRUE or, where that is wanted, NULL."""
-    partition = files["partition"].combine_chunks()
-    values = pa.Table.from_batches([pa.RecordBatch.from_struct_array(partition)])
-    matched = evaluate(predicate, values)
-    return files.filter(pc.fill_null(matched, unknown))
-
-
-def statistics_for(snapshot: Snapshot, files: pa.Table, columns: Iterable[Column]) -> FileStatistics:
-    """What is known of these columns in each file, for skipping."""
-    wanted = [
-        column
-        for column in columns
-        if column.path[0] not in snapshot.partition_columns and _has_statistics(snapshot.schema, column)
-    ]
-    return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
-
-
-def _has_statistics(schema: pa.Schema, column: Column) -> bool:
-    field = field_at(schema, column.path)
-    return field is not None and has_bounds(field.type)
-
-
-def _with_every_row_deleted(snapshot: Snapshot, files: pa.Table) -> pa.Array | None:
-    """Which files have no live row left, or None where none can be without."""
-    marked = deleted_rows(files).to_numpy() > 0
-    if not marked.any():
-        return None
-    rows = np.flatnonzero(marked)
-    live = live_rows(snapshot, files.take(pa.array(rows)))
-    gone = np.zeros(files.num_rows, np.bool_)
-    gone[rows] = pc.fill_null(pc.equal(live, 0), False).to_numpy(zero_copy_only=False)
-    return pa.array(gone)
+    return split_by_columns(conjoin([residual, spec.skip]), spec.snapshot.partition_columns)[1]

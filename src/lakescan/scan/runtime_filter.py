@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from lakescan.predicate import TRUE, Predicate, columns_of, may_match, split_by_columns
-from lakescan.scan.planning import PlannedFiles, matching_partitions, statistics_for
+from lakescan.scan.pruning import PlannedFiles, matching_partitions, statistics_for
 
 
 def narrowed(planned: PlannedFiles, predicate: Predicate, by_statistics: bool) -> PlannedFiles:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from lakescan.reader.plan import ReadPlan, ReadTask
+from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 
 Offset = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ class StreamTask:
     """One piece of a batch, for an executor."""
 
     plan: ReadPlan
-    task: ReadTask
+    task: ReadTask | ReadyRows
 
 
 class Stream(Protocol):

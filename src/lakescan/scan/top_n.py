@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lakescan.predicate import Bounds, Predicate
 from lakescan.reader.top_rows import SortColumn, TopRows
 from lakescan.scan.limit import sure_rows
-from lakescan.scan.planning import PlannedFiles, deleted_rows, statistics_for
+from lakescan.scan.pruning import PlannedFiles, deleted_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import has_bounds, wide_bounds
 from lakescan.schema import field_at

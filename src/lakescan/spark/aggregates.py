@@ -12,10 +12,12 @@ from pyspark.sql.types import StructType
 
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation, Function
-from lakescan.scan.aggregate_scan import AggregateScan
+from lakescan.scan.aggregates import can_average, can_read
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.columns import plain_field
+from lakescan.spark.planners import Planning
 from lakescan.spark.scan import SparkScan
 
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max"}
@@ -95,69 +97,63 @@ class PushedAggregates:
     def __init__(self, spark_schema: dict[str, Any]) -> None:
         self._spark_schema = spark_schema
         self._averaged: set[Column] = set()
-        self._considered: tuple[Aggregation, AggregateScan] | None = None
-        self.pushed: AggregateScan | None = None
+        self._considered: tuple[Aggregation, Plan] | None = None
+        self.pushed: tuple[Aggregation, Plan] | None = None
 
     def is_complete(self, found: JavaObject, rows: ScanBuilder) -> bool:
         """Whether the scan gives the final rows; Spark asks this first, and again where it rewrote an AVG."""
         self._averaged |= averaged_columns(found, self._spark_schema)
-        scan = self._scan(found, rows)
-        return scan is not None and scan.metadata_only
+        planned = self._planned(found, rows)
+        return planned is not None and planned[1].metadata_only
 
     def push(self, found: JavaObject, rows: ScanBuilder) -> bool:
-        scan = self._scan(found, rows)
-        if scan is None or not (scan.metadata_only or (scan.can_read and scan.can_average(self._averaged))):
+        planned = self._planned(found, rows)
+        if planned is None:
             return False
-        self.pushed = scan
+        plan = planned[1]
+        if not (plan.metadata_only or (can_read(plan) and can_average(plan, self._averaged))):
+            return False
+        self.pushed = planned
         return True
 
     def build(self, bridge: Bridge) -> Proxy:
         assert self.pushed is not None, "no aggregation was pushed"
-        schema = partial_schema(self.pushed.how, self._spark_schema)
-        kind = MetadataScan if self.pushed.metadata_only else SparkAggregateScan
-        return kind(bridge, self.pushed, schema)
+        how, plan = self.pushed
+        schema = partial_schema(how, self._spark_schema)
+        return (
+            MetadataScan(bridge, plan, schema) if plan.metadata_only else SparkScan(bridge, Planning.done(plan), schema)
+        )
 
-    def _scan(self, found: JavaObject, rows: ScanBuilder) -> AggregateScan | None:
-        settings = rows.settings
+    def _planned(self, found: JavaObject, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
+        settings = rows.spec.settings
         how = translate_aggregation(found, self._spark_schema)
         if how is None or not (settings.aggregates or settings.partial_aggregates):
             return None
         if self._considered is None or self._considered[0] != how:
-            self._considered = how, rows.aggregate(how)
-        return self._considered[1]
-
-
-class SparkAggregateScan(SparkScan):
-    """A scan that gives partial rows."""
-
-    def filterAttributes(self) -> JavaObject:
-        # Its rows are groups: values that a join finds must not drop some of a group's rows.
-        return self.bridge.array("org.apache.spark.sql.connector.expressions.NamedReference", [])
-
-    class Java:
-        implements = SparkScan.Java.implements
+            self._considered = how, rows.aggregate(how).build()
+        return self._considered
 
 
 class MetadataScan(Proxy):
     """An answer that needs no data: Spark takes the rows as they are."""
 
-    def __init__(self, bridge: Bridge, scan: AggregateScan, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, plan: Plan, schema: StructType) -> None:
         super().__init__(bridge)
-        self.scan = scan
+        self.last_run = plan
         self._schema = schema
 
     @property
     def token(self) -> str:
-        return f"metadata {self.scan.token}"
+        return f"metadata {self.last_run.spec.token}"
 
     def readSchema(self) -> JavaObject:
         return self.bridge.data_type(self._schema.json())
 
     def rows(self) -> JavaObject:
-        return self.bridge.internal_rows(self.scan.ready, self._schema)
+        return self.bridge.internal_rows(self.last_run.ready, self._schema)
 
     def description(self) -> str:
-        return f"{self.scan.description} metadata_only=true"
+        return f"{self.last_run.spec.description} metadata_only=true"
 
     def supportedCustomMetrics(self) -> JavaObject:
         return self.bridge.array("org.apache.spark.sql.connector.metric.CustomMetric", [])

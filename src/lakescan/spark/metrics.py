@@ -1,6 +1,6 @@
 """What a scan tells Spark's SQL metrics: the main figures of its planning, once a query."""
 
-from lakescan.scan.planning import PlannedFiles
+from lakescan.scan.pruning import PlannedFiles
 from lakescan.scan.report import TABLE
 
 _NAMES = {

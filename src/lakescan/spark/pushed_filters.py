@@ -54,15 +54,15 @@ class FilterRules:
 
     def take(self, expression: Expression, wanted: ScanBuilder, alone: bool = True) -> tuple[ScanBuilder, bool]:
         """The scan with as much of the filter as it can have, and whether Spark need not know of it any more."""
-        schema = wanted.snapshot.schema
+        schema = wanted.spec.snapshot.schema
         whole = exact(expression, schema)
         if whole is None:
             return wanted.skip_unless(self._plain(implied(expression, schema, self.zone))), False
         if self._plain(whole) != whole:
             return wanted, False
-        by_partition = all(column.path[0] in wanted.snapshot.partition_columns for column in columns_of(whole))
-        if by_partition or wanted.settings.filters:
-            return wanted.filter(whole), by_partition or alone or not wanted.settings.runtime_filters
+        by_partition = all(column.path[0] in wanted.spec.snapshot.partition_columns for column in columns_of(whole))
+        if by_partition or wanted.spec.settings.filters:
+            return wanted.filter(whole), by_partition or alone or not wanted.spec.settings.runtime_filters
         return wanted.skip_unless(whole), False
 
     def _plain(self, predicate: Predicate) -> Predicate:

@@ -22,9 +22,4 @@ class Report:
 
 def report_of(df: DataFrame) -> Report:
     scans = Bridge(df.sparkSession).scans_of(df)
-    planned = (
-        scan.last_run if isinstance(scan, SparkScan) else scan.scan
-        for scan in scans
-        if isinstance(scan, (SparkScan, MetadataScan))
-    )
-    return Report(tuple(scan.report() for scan in planned))
+    return Report(tuple(scan.last_run.report() for scan in scans if isinstance(scan, (SparkScan, MetadataScan))))

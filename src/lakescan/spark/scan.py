@@ -11,14 +11,15 @@ from functools import cached_property
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Predicate, conjoin, exact
-from lakescan.scan.aggregate_scan import AggregateScan
-from lakescan.scan.scan import Scan
+from lakescan.reader.plan import ReadPlan
+from lakescan.scan.plan import Plan
+from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.statistics import has_bounds
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.columns import plain_field
 from lakescan.spark.metrics import metrics
 from lakescan.spark.plain_files import PlainColumns, plain_columns, plain_pieces
-from lakescan.spark.planners import planners, shared
+from lakescan.spark.planners import Planning
 from lakescan.spark.predicates import read_expression
 from lakescan.spark.statistics import SparkStatistics
 from lakescan.spark.worker import partition_reader, worker_schema
@@ -27,39 +28,45 @@ from lakescan.spark.worker import partition_reader, worker_schema
 class SparkScan(Proxy):
     """A scan that Spark has finished pushing down to."""
 
-    def __init__(self, bridge: Bridge, scan: Scan | AggregateScan, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, planning: Planning, schema: StructType) -> None:
         super().__init__(bridge)
-        self.scan = shared(scan) if isinstance(scan, Scan) else scan
+        self.spec = planning.spec
+        self._planning = planning
         self._schema = schema
         self._found_at_run_time: list[Predicate] = []
-        rows = scan if isinstance(scan, Scan) else scan.rows
-        self._planning = planners(rows.settings.planning_threads).submit(lambda: self.scan.planned)
-        self.last_run: Scan | AggregateScan = self.scan
+        self._at_run_time: Plan | None = None
 
     @property
     def token(self) -> str:
-        return f"{self.scan.token} as {self._schema.json()}"
+        return f"{self.spec.token} as {self._schema.json()}"
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, once it is there."""
+        return self._planning.plan.result()
+
+    @property
+    def last_run(self) -> Plan:
+        """The plan of the last batch: without the files that run time has shown not to matter."""
+        return self._at_run_time or self.plan
 
     def readSchema(self) -> JavaObject:
         return self.bridge.data_type(self._schema.json())
 
     def description(self) -> str:
-        return self.scan.description
+        return self.spec.description
 
     def toBatch(self) -> "SparkBatch":
         found, self._found_at_run_time = self._found_at_run_time, []
-        if not found or not isinstance(self.scan, Scan):
-            return SparkBatch(self.bridge, self, self.scan)
-        self.last_run = self.scan.at_run_time(conjoin(found))
-        return SparkBatch(self.bridge, self, self.last_run)
+        self._at_run_time = at_run_time(self.plan, conjoin(found)) if found else None
+        return SparkBatch(self.bridge, self, self._at_run_time)
 
     def filterAttributes(self) -> JavaObject:
         """The columns by which values found at run time can drop files."""
-        scan = self.scan
-        if not isinstance(scan, Scan) or not scan.takes_runtime_filters:
+        if not self.spec.takes_runtime_filters:
             return self.bridge.references([])
-        schema = self._schema.jsonValue()
-        names = [field.name for field in scan.output if has_bounds(field.type) and plain_field(schema, (field.name,))]
+        schema, output = self._schema.jsonValue(), self.spec.output
+        names = [field.name for field in output if has_bounds(field.type) and plain_field(schema, (field.name,))]
         return self.bridge.references(names)
 
     def supportsIterativePushdown(self) -> bool:
@@ -69,16 +76,14 @@ class SparkScan(Proxy):
         return self.bridge.no_predicates()
 
     def filter(self, predicates: JavaObject) -> None:
-        read = (exact(read_expression(self.bridge, predicate), self.scan.schema) for predicate in predicates)
+        read = (exact(read_expression(self.bridge, predicate), self.spec.output) for predicate in predicates)
         self._found_at_run_time = [predicate for predicate in read if predicate is not None]
 
     def estimateStatistics(self) -> SparkStatistics:
-        self._planning.result()
-        return SparkStatistics(self.bridge, self.scan.estimates(self.bridge.uses_column_statistics))
+        return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics))
 
     def estimateSizeInBytes(self) -> JavaObject:
-        self._planning.result()
-        return self.bridge.optional_long(self.scan.estimates().bytes)
+        return self.bridge.optional_long(self.plan.estimates().bytes)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         return False
@@ -93,42 +98,43 @@ class SparkScan(Proxy):
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
 
-    def input_partitions(self, scan: Scan | AggregateScan) -> JavaObject:
-        self._planning.result()
-        tasks = scan.tasks(self.bridge.parallelism)
-        plain = plain_pieces(self.scan.read_plan, self._plain_columns, tasks)
+    def input_partitions(self, plan: Plan) -> JavaObject:
+        tasks = plan.tasks(self.bridge.parallelism)
+        plain = plain_pieces(plan.read_plan, self._plain_columns, tasks)
         return self.bridge.input_partitions(zip(map(pickle.dumps, tasks), plain, strict=True))
 
     def reader_factory(self) -> JavaObject:
-        plan = self.scan.read_plan
-        limited = plan.limit is not None
+        limited = self.spec.limit is not None
         schema = worker_schema(self._schema)
-        return self.bridge.reader_factory(partition_reader(plan), schema, limited, self._plain_columns)
+        return self.bridge.reader_factory(partition_reader(self._read_plan), schema, limited, self._plain_columns)
+
+    @cached_property
+    def _read_plan(self) -> ReadPlan:
+        return read_plan(self.spec)
 
     @cached_property
     def _plain_columns(self) -> PlainColumns | None:
-        if isinstance(self.scan, AggregateScan) or not self.scan.settings.plain_files:
-            return None
-        return plain_columns(self.scan.read_plan, self._schema)
+        return plain_columns(self._read_plan, self._schema) if self.spec.settings.plain_files else None
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")
 
 
 class SparkBatch(Proxy):
-    """The scan's tasks: of `planned`, which is the scan itself or what is left of it at run time."""
+    """The scan's tasks: of the scan's plan, or of what is left of it at run time."""
 
-    def __init__(self, bridge: Bridge, scan: SparkScan, planned: Scan | AggregateScan) -> None:
+    def __init__(self, bridge: Bridge, scan: SparkScan, narrowed: Plan | None) -> None:
         super().__init__(bridge)
         self._scan = scan
-        self._planned = planned
+        self._narrowed = narrowed
 
     @property
     def token(self) -> str:
-        return f"batch of {self._planned.token} {self._scan.token}"
+        spec = self._scan.spec if self._narrowed is None else self._narrowed.spec
+        return f"batch of {spec.token} {self._scan.token}"
 
     def planInputPartitions(self) -> JavaObject:
-        return self._scan.input_partitions(self._planned)
+        return self._scan.input_partitions(self._narrowed or self._scan.plan)
 
     def createReaderFactory(self) -> JavaObject:
         return self._scan.reader_factory()

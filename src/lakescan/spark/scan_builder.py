@@ -10,11 +10,13 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
+from lakescan.scan.limit import can_skip
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.schema import arrow_schema
 from lakescan.spark.aggregates import PushedAggregates
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.planners import planning
 from lakescan.spark.predicates import read_expression
 from lakescan.spark.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.scan import SparkScan
@@ -55,7 +57,7 @@ class SparkScanBuilder(Proxy):
 
     def pruneColumns(self, schema: JavaObject) -> None:
         found = json.loads(schema.json())
-        if not self._wanted.settings.columns:
+        if not self._wanted.spec.settings.columns:
             own = {field["name"] for field in self._spark_schema["fields"]}
             hidden = [field for field in found["fields"] if field["name"] not in own]
             found = {**found, "fields": [*self._spark_schema["fields"], *hidden]}
@@ -69,14 +71,14 @@ class SparkScanBuilder(Proxy):
         return self._aggregates.push(aggregation, self._wanted)
 
     def pushLimit(self, limit: int) -> bool:
-        if self._aggregates.pushed is not None or not self._wanted.settings.limit:
+        if self._aggregates.pushed is not None or not self._wanted.spec.settings.limit:
             return False
         self._wanted = self._wanted.limit(limit)
         return True
 
     def pushTopN(self, orders: JavaObject, limit: int) -> bool:
         by = sort_columns(orders, self._spark_schema)
-        if by is None or self._aggregates.pushed is not None or not self._wanted.settings.top_n:
+        if by is None or self._aggregates.pushed is not None or not self._wanted.spec.settings.top_n:
             return False
         self._wanted = self._wanted.first(limit, *by)
         return True
@@ -86,8 +88,9 @@ class SparkScanBuilder(Proxy):
         return True
 
     def pushOffset(self, offset: int) -> bool:
-        allowed = self._wanted.settings.offset and self._wanted.row_limit is None and self._wanted.top is None
-        if self._aggregates.pushed is not None or not allowed or not self._wanted.can_skip_rows:
+        spec = self._wanted.spec
+        allowed = spec.settings.offset and spec.limit is None and spec.top is None and self._aggregates.pushed is None
+        if not allowed or not can_skip(self._wanted.build()):
             return False
         self._wanted = self._wanted.offset(offset)
         return True
@@ -96,7 +99,7 @@ class SparkScanBuilder(Proxy):
         _SCANS.used(self.bridge.thread)
         if self._aggregates.pushed is not None:
             return self._aggregates.build(self.bridge)
-        return SparkScan(self.bridge, self._wanted.build(), StructType.fromJson(self._spark_schema))
+        return SparkScan(self.bridge, planning(self._wanted.spec), StructType.fromJson(self._spark_schema))
 
     class Java:
         implements = tuple(

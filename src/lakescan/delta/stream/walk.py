@@ -15,7 +15,7 @@ from lakescan.delta.stream.evidence import refuse_misreading
 from lakescan.delta.stream.start import StartingState, refuse_missing, starting_state
 from lakescan.delta.table import DeltaTable
 from lakescan.scan.packing import NUM_RECORDS
-from lakescan.scan.planning import stored_rows
+from lakescan.scan.pruning import stored_rows
 
 _LOG = logging.getLogger("lakescan.stream")
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import lakescan
-from lakescan.scan.scan import Scan
+from lakescan.scan.plan import Plan
 from tests.tables import DeltaBuilder, encode85
 
 SCHEMA = pa.schema([("p", pa.string()), ("id", pa.int64())])
@@ -22,13 +22,13 @@ def builder(tmp_path: Path) -> DeltaBuilder:
     return found
 
 
-def scan_of(builder: DeltaBuilder, filter: str | None = None, limit: int | None = None) -> Scan:
+def scan_of(builder: DeltaBuilder, filter: str | None = None, limit: int | None = None) -> Plan:
     scan = lakescan.open(builder.path).snapshot().scan()
     scan = scan.filter(filter) if filter else scan
     return (scan if limit is None else scan.limit(limit)).build()
 
 
-def files_of(scan: Scan) -> list[str]:
+def files_of(scan: Plan) -> list[str]:
     return [path.rsplit("-")[-1][:5] for path in scan.files()["path"].to_pylist()]
 
 

@@ -31,7 +31,7 @@ def test_the_rows_come_in_the_order_of_the_files_read_at_once_or_one_by_one(
     built = scan.build()
     small = built.pack(built.planned.files, 2, target=500)
     assert len(small) > 3
-    monkeypatch.setattr("lakescan.scan.scan.Scan.tasks", lambda self, parallelism=1: small)
+    monkeypatch.setattr("lakescan.scan.plan.Plan.tasks", lambda self, parallelism=1: small)
     assert built.to_arrow().combine_chunks().equals(rows(0, 30).cast(SCHEMA).combine_chunks())
 
 
@@ -58,7 +58,7 @@ def test_the_files_of_a_scan_have_full_paths_and_what_is_known_of_them(scan: Sca
 
 def test_scans_with_one_token_ask_for_the_same_rows(scan: ScanBuilder) -> None:
     def token(builder: ScanBuilder) -> str:
-        return builder.build().token
+        return builder.spec.token
 
     assert token(scan.filter("id < 5")) == token(scan.filter("ID<5"))
     different = [

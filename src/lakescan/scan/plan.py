@@ -1,0 +1,143 @@
+"""What will be read for a scan, and what can be asked of it: files, tasks, rows, a report, estimates.
+
+A plan is made by `scan.planning.plan` and never changes. The files, the tasks and the report speak of the same plan.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.predicate import conjoin
+from lakescan.reader.aggregate import merge
+from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read import read_task
+from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
+from lakescan.scan.packing import NUM_RECORDS, TARGET_BYTES, WHOLE, pack
+from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
+from lakescan.scan.report import TABLE, ScanReport, Step
+from lakescan.scan.side_by_side import side_by_side
+from lakescan.scan.spec import ScanSpec
+
+# What may wait of a task that has been read ahead: most tasks expand to less.
+_BYTES_A_WORKER = 512 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer to a `ScanSpec`, before any data file is opened."""
+
+    spec: ScanSpec
+    planned: PlannedFiles
+    """The files to read, and how they were arrived at."""
+    read_plan: ReadPlan
+    """What every task is read with."""
+    ready: pa.Table | None = None
+    """Of an aggregation: what metadata knows, merged. No group twice, and without keys always one row."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows it gives."""
+        return self.spec.schema
+
+    @property
+    def metadata_only(self) -> bool:
+        """Whether metadata alone answers it."""
+        return self.ready is not None and not self.planned.files.num_rows
+
+    def files(self) -> pa.Table:
+        """The files that survive: full path, size, partition values, deletion vector, live rows where known."""
+        files = self.planned.files
+        data = self.spec.snapshot.data_files
+        paths = [data.storage.full_path(data.path({"path": path})) for path in files["path"].to_pylist()]
+        shown = files.select(["size", "modification_time", "partition", "deletion_vector"])
+        return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
+
+    def tasks(self, parallelism: int = 1) -> list[ReadTask | ReadyRows]:
+        planned = self.planned
+        ready: list[ReadTask | ReadyRows] = []
+        if self.ready is not None and self.ready.num_rows:
+            ready = [ReadyRows(self.ready)]
+        if not planned.skip_rows:
+            return [*ready, *self.pack(planned.files, parallelism)]
+        (first,) = self.pack(planned.files.slice(0, 1), 1, WHOLE)
+        return [replace(first, skip_rows=planned.skip_rows), *self.pack(planned.files.slice(1), parallelism)]
+
+    def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
+        """Tasks over some of the planned files, with what the read plan wants to know of each."""
+        besides = self.read_plan.wanted_of_files
+        snapshot, is_whole = self.planned.snapshot, files is self.planned.files
+        told = (snapshot.details(files, besides) if besides else files).append_column(
+            NUM_RECORDS, self._stored_rows if is_whole else stored_rows(snapshot, files)
+        )
+        return pack(told, parallelism, target, besides)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch; several files are read at once unless a limit makes that a waste."""
+        left = self.spec.limit
+        for batch in self._batches():
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            yield batch
+            if left == 0:
+                return
+
+    def to_arrow(self) -> pa.Table:
+        """The rows; of an aggregation the answer, every partial row merged."""
+        batches = list(self.to_batches())
+        if self.spec.aggregation is not None:
+            return merge(pa.Table.from_batches(batches, schema=self.schema), self.spec.aggregation)
+        if batches or self.schema.names:
+            return pa.Table.from_batches(batches, schema=self.schema)
+        return pa.table({})
+
+    def report(self) -> ScanReport:
+        """What was considered, skipped and why. All of the table's files are counted, also those never listed."""
+        spec, planned, steps = self.spec, self.planned, self.planned.steps
+        if planned.snapshot is not spec.snapshot:
+            steps = (Step(TABLE, spec.snapshot.num_files, spec.snapshot.size_in_bytes), *steps)
+        return ScanReport(
+            table=spec.snapshot.location,
+            version=spec.snapshot.version,
+            filter=str(conjoin([spec.may_match, spec.runtime])),
+            columns=tuple(spec.output.names),
+            steps=steps,
+            rows_deleted=planned.rows_deleted,
+            planning_ms=planned.planning_ms,
+            metadata_only=self.metadata_only,
+            aggregation="" if spec.aggregation is None else str(spec.aggregation),
+        )
+
+    def estimates(self, with_columns: bool = False) -> Estimates:
+        """What the optimizer may know: bytes and rows of the files that are read, and of their columns if wanted.
+
+        How many groups an aggregation has is not known.
+        """
+        files = self.planned.files
+        size = scaled_bytes(files, self.spec.output, self.spec.snapshot.schema)
+        if not self.spec.settings.statistics or self.spec.aggregation is not None:
+            return Estimates(size, None, {})
+        rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
+        columns = column_estimates(self.planned.snapshot, files, self.spec.output) if with_columns else {}
+        return Estimates(size, rows, columns)
+
+    @cached_property
+    def _stored_rows(self) -> pa.Array:
+        return stored_rows(self.planned.snapshot, self.planned.files)
+
+    @property
+    def _live_rows(self) -> pa.Array:
+        return rows_left(self._stored_rows, self.planned.files)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        workers = os.cpu_count() or 1
+        tasks = self.tasks(workers)
+        if self.spec.limit is not None or len(tasks) < 2:
+            for task in tasks:
+                yield from read_task(self.read_plan, task)
+            return
+        yield from side_by_side(tasks, partial(read_task, self.read_plan), workers, workers * _BYTES_A_WORKER)

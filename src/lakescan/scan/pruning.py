@@ -1,0 +1,140 @@
+"""Files that may hold a row of a scan: pruned by partition, statistics and deletion.
+
+A step only ever drops files that cannot change the answer. All of it is columns: no file becomes a Python
+object here, so a million files are planned about as fast as their statistics can be read.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.columns import member
+from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
+from lakescan.scan.generated_columns import derived_filter
+from lakescan.scan.packing import total_bytes
+from lakescan.scan.report import TABLE, Step
+from lakescan.scan.settings import Settings
+from lakescan.scan.snapshot import Snapshot
+from lakescan.scan.statistics import FileStatistics, has_bounds
+from lakescan.schema import field_at
+
+ALL = Settings()
+
+
+@dataclass(frozen=True)
+class PlannedFiles:
+    """The files to read, and how they were arrived at."""
+
+    snapshot: Snapshot
+    """What listed the files and speaks of them: the scan's snapshot or a beginning of it."""
+    files: pa.Table
+    steps: tuple[Step, ...]
+    planning_ms: float
+    skip_rows: int = 0
+    """How many rows of the first file, from its first on, are not wanted."""
+
+    @property
+    def rows_deleted(self) -> int:
+        """Rows that deletion vectors drop from these files."""
+        return int(pc.sum(deleted_rows(self.files)).as_py() or 0)
+
+    def then(self, name: str, files: pa.Table, began: float, skip_rows: int = 0) -> "PlannedFiles":
+        """These files after one more step, which began at that time of `perf_counter`."""
+        spent = (time.perf_counter() - began) * 1000
+        steps = (*self.steps, _step(name, files))
+        return PlannedFiles(self.snapshot, files, steps, self.planning_ms + spent, skip_rows)
+
+
+def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL, listed: str = TABLE) -> PlannedFiles:
+    """The files that may hold a row for which `predicate` is true; the first step is what the snapshot lists."""
+    began = time.perf_counter()
+    files = snapshot.files()
+    steps = [_step(listed, files)]
+    by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
+    if by_partition != TRUE:
+        files = matching_partitions(files, by_partition)
+        steps.append(_step("partitions", files))
+    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
+    if derived != TRUE:
+        files = matching_partitions(files, derived, unknown=True)
+        steps.append(_step("generated columns", files))
+    if by_data != TRUE and files.num_rows and settings.skipping:
+        files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
+        steps.append(_step("statistics", files))
+    deleted = _with_every_row_deleted(snapshot, files)
+    if deleted is not None:
+        files = files.filter(pc.invert(deleted))
+        steps.append(_step("deletion vectors", files))
+    return PlannedFiles(snapshot, files, tuple(steps), (time.perf_counter() - began) * 1000)
+
+
+def stored_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
+    """Rows of each file, deleted ones too; null where the file's statistics give no count."""
+    return member(snapshot.statistics(files, ()), "numRecords")
+
+
+def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
+    """Rows of each file that are not deleted; null where the file's statistics give no count that can be true."""
+    return rows_left(stored_rows(snapshot, files), files)
+
+
+def rows_left(counts: pa.Array, files: pa.Table) -> pa.Array:
+    """So many rows less the deleted ones; null where more are deleted than there are: then the file has to be read."""
+    left = pc.subtract(counts, deleted_rows(files))
+    return pc.if_else(pc.greater_equal(left, 0), left, pa.scalar(None, left.type))
+
+
+def deleted_rows(files: pa.Table) -> pa.Array:
+    """Rows of each file that its deletion vector drops."""
+    return pc.fill_null(member(files["deletion_vector"].combine_chunks(), "cardinality"), 0)
+
+
+def _step(name: str, files: pa.Table) -> Step:
+    return Step(name, files.num_rows, total_bytes(files["size"].to_numpy()))
+
+
+def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
+    """What a filter on data columns says of the partition columns that are generated from them."""
+    generated = snapshot.generated_columns
+    if by_data == TRUE or not generated:
+        return TRUE
+    return derived_filter(by_data, generated, snapshot.partition_columns, snapshot.schema)
+
+
+def matching_partitions(files: pa.Table, predicate: Predicate, unknown: bool = False) -> pa.Table:
+    """The files whose partition values make the predicate TRUE or, where that is wanted, NULL."""
+    partition = files["partition"].combine_chunks()
+    values = pa.Table.from_batches([pa.RecordBatch.from_struct_array(partition)])
+    matched = evaluate(predicate, values)
+    return files.filter(pc.fill_null(matched, unknown))
+
+
+def statistics_for(snapshot: Snapshot, files: pa.Table, columns: Iterable[Column]) -> FileStatistics:
+    """What is known of these columns in each file, for skipping."""
+    wanted = [
+        column
+        for column in columns
+        if column.path[0] not in snapshot.partition_columns and _has_statistics(snapshot.schema, column)
+    ]
+    return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
+
+
+def _has_statistics(schema: pa.Schema, column: Column) -> bool:
+    field = field_at(schema, column.path)
+    return field is not None and has_bounds(field.type)
+
+
+def _with_every_row_deleted(snapshot: Snapshot, files: pa.Table) -> pa.Array | None:
+    """Which files have no live row left, or None where none can be without."""
+    marked = deleted_rows(files).to_numpy() > 0
+    if not marked.any():
+        return None
+    rows = np.flatnonzero(marked)
+    live = live_rows(snapshot, files.take(pa.array(rows)))
+    gone = np.zeros(files.num_rows, np.bool_)
+    gone[rows] = pc.fill_null(pc.equal(live, 0), False).to_numpy(zero_copy_only=False)
+    return pa.array(gone)

@@ -1,0 +1,83 @@
+"""What is asked of a snapshot: columns, filters, limit, top-n, an aggregation, and what the planner may use.
+
+A `ScanSpec` is a value. It opens no file and plans nothing; `scan.planning.plan` makes a `Plan` of it. Two specs
+with the same token ask for the same rows of the same version, so one plan can serve both.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lakescan.predicate import TRUE, Predicate, conjoin
+from lakescan.reader.aggregation import Aggregation
+from lakescan.reader.top_rows import TopRows
+from lakescan.scan.settings import Settings
+
+if TYPE_CHECKING:
+    from lakescan.scan.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class ScanSpec:
+    """A question about one version of a table. Made by `ScanBuilder`, which checks names and filters."""
+
+    snapshot: "Snapshot"
+    output: pa.Schema
+    """The columns that rows have when they leave or, of an aggregation, that it reads."""
+    filter: Predicate = TRUE
+    """Only rows for which this is true."""
+    skip: Predicate = TRUE
+    """Files and row groups without a row for which this is true may be left out; rows are not filtered."""
+    limit: int | None = None
+    """At most this many rows, whichever come first."""
+    offset: int = 0
+    """Without this many rows, whichever come first."""
+    top: TopRows | None = None
+    """At least the first rows by some columns; each task gives its own first ones."""
+    aggregation: Aggregation | None = None
+    """Partial rows of this in place of the rows; limit, offset and top have no part in it."""
+    runtime: Predicate = TRUE
+    """What a join found when the query ran: files without a row for which this is true are left out."""
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def may_match(self) -> Predicate:
+        """What a file must possibly hold to be planned."""
+        return conjoin([self.filter, self.skip])
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows that leave."""
+        return self.output if self.aggregation is None else self.aggregation.output(self.snapshot.schema)
+
+    @property
+    def takes_runtime_filters(self) -> bool:
+        """Whether files may still be dropped when the query runs.
+
+        Not where their number was chosen to give so many rows, and not where a row stands for a group of them.
+        """
+        chosen = self.limit is not None or self.offset or self.top is not None or self.aggregation is not None
+        return self.settings.runtime_filters and not chosen
+
+    @property
+    def token(self) -> str:
+        """Everything that decides the rows, as text."""
+        aggregated = "" if self.aggregation is None else f"{self.aggregation} OF "
+        return (
+            f"{aggregated}{self.snapshot.token} "
+            f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
+            f"filter={self.filter} skip={conjoin([self.skip, self.runtime])} "
+            f"limit={self.limit} offset={self.offset} top={self.top}"
+        )
+
+    @property
+    def description(self) -> str:
+        """The scan for people: EXPLAIN shows it."""
+        skip = conjoin([self.skip, self.runtime])
+        pushed = {"filter": self.filter, "skip": skip, "limit": self.limit, "top": self.top}
+        shown = [f"{name}=[{what}]" for name, what in pushed.items() if what is not None and what != TRUE]
+        shown += [f"offset=[{self.offset}]"] if self.offset else []
+        shown += [] if self.aggregation is None else [f"aggregates=[{self.aggregation}]"]
+        snapshot = self.snapshot
+        return " ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *shown])
