@@ -250,7 +250,7 @@ def test_equal_scans_share_one_plan_and_one_exchange(spark: SparkSession, facts:
             spark.sql("SELECT a.k FROM lake.facts a JOIN lake.facts b ON a.k = b.k")
         )
         assert first is not second
-        assert first.scan is second.scan  # type: ignore[attr-defined]
+        assert first.plan is second.plan  # type: ignore[attr-defined]
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
