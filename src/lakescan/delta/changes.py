@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +28,7 @@ from lakescan.delta.change_files import (
     commit_fields,
 )
 from lakescan.delta.commit_range import CommitRange, TableCommit
-from lakescan.delta.log_segment import LogListing
+from lakescan.delta.log_segment import LogListing, list_log
 from lakescan.delta.protocol import Metadata
 from lakescan.delta.schema_changes import lost_in
 from lakescan.delta.statistics import parse_statistics
@@ -51,7 +52,7 @@ class DeltaChanges(ListedSnapshot):
 
     start: int
     end: int
-    _commits: tuple[TableCommit, ...] = field(repr=False)
+    _commits: tuple[TableCommit, ...] = field(repr=False, compare=False)
 
     format = "delta"
 
@@ -61,6 +62,9 @@ class DeltaChanges(ListedSnapshot):
         found._refuse_unrecorded()
         found._refuse_incompatible()
         return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _opened_again, (self.storage, self._commits[0].zone, self.start, self.end)
 
     @property
     def version(self) -> int:
@@ -154,6 +158,10 @@ class DeltaChanges(ListedSnapshot):
             lost = lost_in(older.metadata, self._metadata) if older is self._commits[0] or older.changes_state else None
             if lost:
                 raise IncompatibleChanges(self.location, self.start, self.end, older.version, lost)
+
+
+def _opened_again(storage: Storage, zone: str, start: int, end: int) -> DeltaChanges:
+    return DeltaChanges.of(CommitRange.of(storage, zone, list_log(storage), start, end))
 
 
 def change_range(

@@ -8,12 +8,13 @@ needs only some files may ask for beginnings of the version: the same version wi
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
 from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.data_files import DeltaFiles
-from lakescan.delta.log_segment import LogSegment
+from lakescan.delta.log_segment import LogSegment, list_log
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.partition_values import typed_partition
 from lakescan.delta.replay import LiveFiles, Replay
@@ -43,6 +44,10 @@ class DeltaSnapshot(ListedSnapshot):
         snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment))
         _ = snapshot._replay.metadata
         return snapshot
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Where it arrives the version is opened again: what was read of the log may be large, and reads itself.
+        return _opened_again, (self.storage, self.zone, self.version)
 
     @property
     def segment(self) -> LogSegment:
@@ -122,3 +127,7 @@ class DeltaSnapshot(ListedSnapshot):
             texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"
         )
         return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
+
+
+def _opened_again(storage: Storage, zone: str, version: int) -> DeltaSnapshot:
+    return DeltaSnapshot.of(storage, list_log(storage).segment(version), zone)

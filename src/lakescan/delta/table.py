@@ -4,7 +4,6 @@ Each call for a snapshot lists the log anew, so it sees what was committed befor
 the version rests on has changed, the snapshot of last time is given again, with what it has already read.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
@@ -21,18 +20,15 @@ from lakescan.errors import InvalidVersion
 from lakescan.storage import Storage
 
 
-@dataclass(frozen=True)
 class DeltaTable:
-    """Implements `scan.Table`."""
-
-    storage: Storage
-    zone: str = "UTC"
-    pinned: TimeTravel | None = None
-    """The version that the table's path asks for, as in `orders@v12`."""
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
-    _kept: list[DeltaSnapshot] = field(default_factory=list, repr=False, compare=False)
+    """Implements `scan.Table`. `pinned` is the version that the table's path asks for, as in `orders@v12`."""
 
     format = "delta"
+
+    def __init__(self, storage: Storage, zone: str = "UTC", pinned: TimeTravel | None = None) -> None:
+        self.storage, self.zone, self.pinned = storage, zone, pinned
+        self._lock = Lock()
+        self._last: DeltaSnapshot | None = None
 
     @property
     def location(self) -> str:
@@ -81,12 +77,9 @@ class DeltaTable:
 
     def _of(self, segment: LogSegment) -> DeltaSnapshot:
         with self._lock:
-            for kept in self._kept:
-                if kept.segment == segment:
-                    return kept
-            made = DeltaSnapshot.of(self.storage, segment, self.zone)
-            self._kept[:] = [made]
-            return made
+            if self._last is None or self._last.segment != segment:
+                self._last = DeltaSnapshot.of(self.storage, segment, self.zone)
+            return self._last
 
 
 def is_delta(storage: Storage) -> bool:

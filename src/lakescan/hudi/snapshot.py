@@ -7,7 +7,7 @@ bounds and counts of nulls from the metadata table's index of column statistics,
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ from lakescan.hudi.ordering import check_ordering, key_fields
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
-from lakescan.hudi.timeline import Timeline
+from lakescan.hudi.timeline import Timeline, list_timeline, load_timeline, timeline_settings
 from lakescan.predicate import Column, col
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.listed_snapshot import ListedSnapshot
@@ -51,7 +51,7 @@ class HudiSnapshot(ListedSnapshot):
     """A table at an instant. Implements `scan.Snapshot`."""
 
     instant: str
-    timeline: Timeline
+    timeline: Timeline = field(compare=False)
     base_files_only: bool = False
     since: str | None = None
     """Only rows that this commit or a later one wrote."""
@@ -67,6 +67,10 @@ class HudiSnapshot(ListedSnapshot):
         snapshot = HudiSnapshot(storage, instant, timeline, base_files_only, since)
         _ = snapshot.schema
         return snapshot
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # hudi-rs' table does not pickle: the instant is opened again where it arrives.
+        return _opened_again, (self.storage, self.instant, self.base_files_only, self.since, self.description)
 
     @property
     def version(self) -> str:
@@ -202,3 +206,11 @@ class HudiSnapshot(ListedSnapshot):
             self.base_files_only,
             self.since,
         )
+
+
+def _opened_again(
+    storage: Storage, instant: str, base_files_only: bool, since: str | None, description: Description | None
+) -> HudiSnapshot:
+    settings = timeline_settings(storage)
+    _, timeline = load_timeline(storage, settings, list_timeline(storage, settings), {})
+    return HudiSnapshot(storage, instant, timeline, base_files_only, since, description)

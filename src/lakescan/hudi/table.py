@@ -4,7 +4,6 @@ Each call for a snapshot lists the timeline anew, so it sees what was committed 
 not changed, the snapshot of last time is given again, with what it has already looked up.
 """
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 from typing import TypeAlias
@@ -23,17 +22,15 @@ from lakescan.storage import Entry, Storage
 _Seen: TypeAlias = tuple[tuple[Entry, ...], tuple[tuple[str, str], ...]]
 
 
-@dataclass(frozen=True)
 class HudiTable:
-    """Implements `scan.Table`."""
-
-    storage: Storage
-    zone: str = "UTC"
-    base_files_only: bool = False
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
-    _kept: list[tuple[_Seen, Timeline, HudiSnapshot]] = field(default_factory=list, repr=False, compare=False)
+    """Implements `scan.Table`; with `base_files_only` by its base files alone."""
 
     format = "hudi"
+
+    def __init__(self, storage: Storage, zone: str = "UTC", base_files_only: bool = False) -> None:
+        self.storage, self.zone, self.base_files_only = storage, zone, base_files_only
+        self._lock = Lock()
+        self._last: tuple[_Seen, Timeline, HudiSnapshot] | None = None
 
     @property
     def location(self) -> str:
@@ -54,7 +51,7 @@ class HudiTable:
 
     def read_optimized(self) -> "HudiTable":
         """The same table by its base files alone: fast, and each file group as it was when last compacted."""
-        return replace(self, base_files_only=True, _lock=Lock(), _kept=[])
+        return HudiTable(self.storage, self.zone, base_files_only=True)
 
     def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> HudiSnapshot:
         """The rows that the commits from `start` to `end` wrote, both included, as they were after `end`.
@@ -84,15 +81,15 @@ class HudiTable:
         """The timeline now, and its newest snapshot."""
         with self._lock:
             # The listing decides what is current, so it comes before what is read for it.
-            known = self._kept[0][1].table.hudi_options() if self._kept else timeline_settings(self.storage)
+            known = self._last[1].table.hudi_options() if self._last else timeline_settings(self.storage)
             credentials = aws_environment()
             listing = list_timeline(self.storage, known)
-            if self._kept and self._kept[0][0] == (listing, credentials):
-                return self._kept[0][1], self._kept[0][2]
-            read = self._kept[0][1].read if self._kept else {}
+            if self._last and self._last[0] == (listing, credentials):
+                return self._last[1], self._last[2]
+            read = self._last[1].read if self._last else {}
             listing, timeline = load_timeline(self.storage, known, listing, read)
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
-            self._kept[:] = [((listing, credentials), timeline, snapshot)]
+            self._last = (listing, credentials), timeline, snapshot
             return timeline, snapshot
 
 
