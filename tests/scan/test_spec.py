@@ -40,6 +40,11 @@ def questions(scan: ScanBuilder) -> list[ScanBuilder]:
     ]
 
 
+def in_any_order(rows: pa.Table) -> list[str]:
+    """hudi-rs gives the rows of a merged slice in any order; as text, a NaN is a NaN."""
+    return sorted(map(repr, rows.to_pylist()))
+
+
 def test_specs_are_equal_where_the_same_is_asked_and_only_there(table: DeltaBuilder) -> None:
     first, second = lakescan.open(table.path).snapshot().scan(), lakescan.open(table.path).snapshot().scan()
     asked = [builder.spec for builder in questions(first)]
@@ -66,12 +71,12 @@ def test_a_spec_of_every_sample_table_gives_the_same_rows_after_a_journey(sample
     arrived = pickle.loads(pickle.dumps(spec))
     assert arrived.token == spec.token
     try:
-        rows = plan(spec).to_arrow()
+        rows = in_any_order(plan(spec).to_arrow())
     except LakescanError as error:
         with pytest.raises(type(error)):
             plan(arrived).to_arrow()
         return
-    assert plan(arrived).to_arrow().equals(rows)
+    assert in_any_order(plan(arrived).to_arrow()) == rows
 
 
 def test_making_a_spec_opens_no_file(table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
