@@ -41,6 +41,8 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.RelaxedStartRefused, (FILE, 7, "why."), [FILE, "version 7", "why."], "a newer startingVersion"),
     (errors.SchemaTrackingBegun, (FILE, 7, "/schemas"), [FILE, "version 7", "/schemas"], "Restart the stream"),
     (errors.OtherSchemaLog, ("/schemas", "a", FILE, "b"), ["/schemas", "id a", FILE, "id b"], "a folder of its own"),
+    (errors.ChangeNotAllowed, (FILE, 7, "what", "allowX"), [FILE, "Version 7", "what"], "Set allowX to 7"),
+    (errors.UnknownTimeZone, (), ["time zone"], 'Give it: .option("timeZone"'),
     (errors.HalfReadCommit, (FILE, 7), [FILE, "version 7"], "without readChangeFeed first"),
 ]
 

@@ -131,6 +131,16 @@ class IncompatibleChanges(LakescanError, ValueError):
         )
 
 
+class UnknownTimeZone(LakescanError):
+    """A time, or a partition value, that names no zone, where the session's zone is not known."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A time, or a timestamp that the table is partitioned by, names no time zone, and the session's is not "
+            'known here. Give it: .option("timeZone", spark.conf.get("spark.sql.session.timeZone")).'
+        )
+
+
 class InvalidTimeZone(LakescanError, ValueError):
     """A time zone that the time zone database does not have."""
 
@@ -496,6 +506,16 @@ class SchemaTrackingBegun(LakescanError):
         super().__init__(
             f"The stream of {location} keeps its schema in {folder} from now on, and is at the schema of version "
             f"{version}. Restart the stream from the same checkpoint: it goes on with that schema."
+        )
+
+
+class ChangeNotAllowed(LakescanError):
+    """A change of the schema that the options of a stream with a schema log do not allow."""
+
+    def __init__(self, location: str, version: int, what: str, option: str) -> None:
+        super().__init__(
+            f"Version {version} of {location} changes the schema: {what}, which the stream's options do not allow. "
+            f"Set {option} to {version}, or to always, and restart the stream."
         )
 
 

@@ -10,7 +10,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.errors import InvalidTimeZone
+from lakescan.errors import InvalidTimeZone, UnknownTimeZone
+
+UNKNOWN = ""
+"""In place of a zone where the session's is not known: a local time is then refused, never taken in another zone."""
 
 _OFFSET = re.compile(r"^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?$")
 # Java's ZoneId.SHORT_IDS, which Spark passes to every zone it parses.
@@ -67,8 +70,10 @@ def arrow_zone(name: str) -> str:
 
 def instants(local: pa.Array, zone: str) -> pa.Array:
     """Local times (without a zone, in microseconds) as moments in UTC."""
-    name = arrow_zone(zone)
     target = pa.timestamp("us", "UTC")
+    if zone == UNKNOWN and local.null_count < len(local):
+        raise UnknownTimeZone
+    name = arrow_zone(zone or "UTC")
     if name == "UTC":
         return local.cast(target)
     found = pc.assume_timezone(local, name, ambiguous="earliest", nonexistent="latest")

@@ -52,8 +52,43 @@ OPTIONS = Options(
         Option("maxBytesPerTrigger", _STREAM, Value("a size, as `10m`"), "The most bytes of a batch of a stream."),
         Option("ignoreDeletes", _STREAM, TRUE_OR_FALSE, "Commits that only delete rows are passed over."),
         Option("ignoreChanges", _STREAM, TRUE_OR_FALSE, "Files that a commit rewrites are given again."),
+        Option("ignoreFileDeletion", _STREAM, TRUE_OR_FALSE, "Delta's old name of `ignoreChanges`."),
         Option("skipChangeCommits", _STREAM, TRUE_OR_FALSE, "Commits that delete or change rows are left out."),
-        Option("schemaTrackingLocation", _STREAM, FOLDER, "Where a stream keeps the schema it is at."),
+        Option(
+            "failOnDataLoss",
+            _STREAM,
+            TRUE_OR_FALSE,
+            "`false`: commits that are gone when a stream goes on are left out, with a warning.",
+        ),
+        Option("excludeRegex", _STREAM, Value("a pattern"), "Files in whose path in the log it is found are left out."),
+        Option(
+            "ignoreMissingFiles",
+            _STREAM,
+            TRUE_OR_FALSE,
+            "Nothing, as in Delta Spark: a data file that is missing is an error.",
+        ),
+        Option(
+            "schemaTrackingLocation",
+            _STREAM,
+            FOLDER,
+            "Where a stream keeps the schema it is at.",
+            aliases=("schemaLocation",),
+        ),
+        Option(
+            "streamingSourceTrackingId",
+            _STREAM,
+            Value("a name"),
+            "The folder below `schemaTrackingLocation` that is this stream's own.",
+        ),
+        *(
+            Option(
+                f"allowSourceColumn{change}",
+                _STREAM,
+                Value("`always`, or the version of the change"),
+                f"With `schemaTrackingLocation`: only changes that such an option allows are passed; {what}.",
+            )
+            for change, what in {"Rename": "renames", "Drop": "drops", "TypeChange": "other types"}.items()
+        ),
     ),
 )
 

@@ -10,17 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-import pyarrow as pa
-
 from lakescan.delta.commits import read_commits
 from lakescan.delta.log_segment import Commit, LogListing
 from lakescan.delta.typed_action import TypedAction
 from lakescan.errors import CommitsNotFound, InvalidVersion, UnsupportedFeature
+from lakescan.moments import moment_of
 from lakescan.storage import Storage
-from lakescan.time_zones import instants
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MICROSECOND = timedelta(microseconds=1)
 ENABLED = "delta.enableInCommitTimestamps"
 ENABLED_FROM = "delta.inCommitTimestampEnablementVersion"
 
@@ -53,15 +50,7 @@ def split_path(path: str) -> tuple[str, TimeTravel] | None:
 
 def parse_timestamp(found: str | datetime, zone: str = "UTC") -> int:
     """Milliseconds since the epoch; a time without a zone is in the reader's."""
-    try:
-        moment = found if isinstance(found, datetime) else datetime.fromisoformat(found.replace("Z", "+00:00"))
-    except ValueError as error:
-        raise InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.") from error
-    if moment.tzinfo is None:
-        moment = (
-            instants(pa.array([moment], pa.timestamp("us")), zone).cast(pa.int64())[0].as_py() * _MICROSECOND + _EPOCH
-        )
-    since = moment - _EPOCH
+    since = moment_of(found, zone) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 

@@ -5,13 +5,11 @@ that is not after it; an instant spells a time in the zone that the table's sett
 is in the reader's.
 """
 
-from datetime import datetime, timedelta, timezone
-
-import pyarrow as pa
+from datetime import datetime, timezone
 
 from lakescan.errors import InvalidVersion, VersionNotFound
 from lakescan.hudi.timeline import Timeline
-from lakescan.time_zones import instants
+from lakescan.moments import moment_of
 
 
 def instant_named(timeline: Timeline, version: str) -> str:
@@ -28,7 +26,7 @@ def instant_at(timeline: Timeline, moment: str | datetime, zone: str) -> str:
     text = _as_instant(timeline, moment, zone)
     reached = [instant for instant in timeline.instants if instant.ljust(17, "9") <= text]
     if not reached:
-        raise _not_found(timeline, f"{_moment(moment, zone).isoformat()}, which is before its first commit")
+        raise _not_found(timeline, f"{moment_of(moment, zone).isoformat()}, which is before its first commit")
     return reached[-1]
 
 
@@ -53,7 +51,7 @@ def first_instant_from(timeline: Timeline, moment: str | datetime, zone: str) ->
     if first is None:
         raise InvalidVersion(moment, f"no commit is between it and {timeline.newest()}.")
     if first == timeline.instants[0] and timeline.has_archived:
-        raise _not_found(timeline, f"{_moment(moment, zone).isoformat()}, from which on commits were archived")
+        raise _not_found(timeline, f"{moment_of(moment, zone).isoformat()}, from which on commits were archived")
     return first
 
 
@@ -69,19 +67,8 @@ def _is_instant(found: object) -> bool:
 
 def _as_instant(timeline: Timeline, moment: str | datetime, zone: str) -> str:
     """A moment written as the table's timeline would write it."""
-    local = _moment(moment, zone).astimezone(None if timeline.table.timezone.lower() == "local" else timezone.utc)
+    local = moment_of(moment, zone).astimezone(None if timeline.table.timezone.lower() == "local" else timezone.utc)
     return f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03d}"
-
-
-def _moment(found: str | datetime, zone: str) -> datetime:
-    try:
-        moment = found if isinstance(found, datetime) else datetime.fromisoformat(found.replace("Z", "+00:00"))
-    except ValueError as error:
-        raise InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.") from error
-    if moment.tzinfo:
-        return moment
-    micros = instants(pa.array([moment], pa.timestamp("us")), zone).cast(pa.int64())[0].as_py()
-    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 
 def _not_found(timeline: Timeline, wanted: str) -> VersionNotFound:

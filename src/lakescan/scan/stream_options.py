@@ -35,8 +35,8 @@ def given_limits(given: Mapping[str, str]) -> Limits:
     return Limits(_positive(given, LIMITS[0], _count), _positive(given, LIMITS[1], _bytes))
 
 
-def flag(given: Mapping[str, str], name: str) -> bool:
-    text = given.get(name, "false").lower()
+def flag(given: Mapping[str, str], name: str, unless_given: str = "false") -> bool:
+    text = given.get(name, unless_given).strip().lower()
     if text not in ("true", "false"):
         raise InvalidOption(name, f"{given[name]!r} is neither 'true' nor 'false'.")
     return text == "true"

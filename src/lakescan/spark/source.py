@@ -31,17 +31,37 @@ from lakescan.spark.stream_api import (
 
 NAME = "lakescan"
 _ALL = (Read.BATCH, Read.CHANGES, Read.STREAM)
+# One set of options is often given to both ends of a stream.
+_OF_THE_SINK = (
+    "checkpointLocation",
+    "queryName",
+    "outputMode",
+    "overwriteSchema",
+    "partitionOverwriteMode",
+    "maxRecordsPerFile",
+    "compression",
+    "optimizeWrite",
+    "txnAppId",
+    "txnVersion",
+    "userMetadata",
+)
 OWN_OPTIONS = Options(
     "",
     (
         Option("path", _ALL, TEXT, "Where the table is: what `.load(path)` sets."),
-        Option("timeZone", _ALL, Value("a time zone; `UTC` unless it is given"), "The zone of times that name none."),
+        Option(
+            "timeZone",
+            _ALL,
+            Value("a time zone; the session's unless it is given"),
+            "The zone of times that name none.",
+        ),
         Option(
             "filter",
             (Read.BATCH, Read.CHANGES),
             Value("SQL text"),
             "Files and rows that do not match are left out; Spark's own filters reach no Python source.",
         ),
+        *(Option(name, (Read.STREAM,), TEXT, "Nothing: it is for the stream's writer.") for name in _OF_THE_SINK),
     ),
 )
 """The options that only `format("lakescan")` has."""

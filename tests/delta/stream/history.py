@@ -31,6 +31,7 @@ class ModelVersion:
 class File:
     add: dict[str, Any]
     rows: list[Row]
+    mapped: bool
     deleted: set[int] = field(default_factory=set)
 
     @property
@@ -197,19 +198,21 @@ class History:
         self.versions.append(ModelVersion(kind, new_rows, added_rows, live, list(self.columns)))
 
     def _some_file(self) -> File | None:
-        candidates = [file for file in self.files if file.live]
+        # A file of before a mapping with new names cannot be added again: its columns would not be found.
+        known = [file for file in self.files if file.mapped == self.mapped or not self.renames_in_files]
+        candidates = [file for file in known if file.live]
         return self.random.choice(candidates) if candidates else None
 
     def _with_vector(self, file: File, gone: set[int]) -> File:
         vector = self.built.vector(sorted(gone), self.random.choice("ui"))
         add = {"add": {**file.add["add"], "deletionVector": vector, "dataChange": True}}
-        return File(add, file.rows, set(gone))
+        return File(add, file.rows, file.mapped, set(gone))
 
     def _file(self, rows: list[Row]) -> File:
         stored = [name for name in self.columns if not (self.partitioned and name == "part")]
         columns = {name: pa.array([row.get(name) for row in rows], self._schema().field(name).type) for name in stored}
         partition = {"part": str(rows[0]["part"])} if self.partitioned else None
-        return File(self.built.add(pa.table(columns), partition=partition, stats=False), rows)
+        return File(self.built.add(pa.table(columns), partition=partition, stats=False), rows, self.mapped)
 
     def _new_rows(self) -> list[Row]:
         part = self.random.randint(0, 2)

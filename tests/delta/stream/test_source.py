@@ -164,6 +164,7 @@ TEN = list(range(10))
         ("update", "ignoreChanges", sorted([*TEN, *TEN, 99])),
         ("update by vector", "ignoreChanges", sorted([*TEN, *TEN, 99])),
         ("restore", "ignoreChanges", sorted([*TEN, 0, *range(3, 10), *TEN, 99])),
+        ("vector", "ignoreFileDeletion", sorted([*TEN, 0, *range(3, 10), 99])),
         ("delete", "skipChangeCommits", [*TEN, 99]),
         ("vector", "skipChangeCommits", [*TEN, 99]),
         ("update", "skipChangeCommits", [*TEN, 99]),

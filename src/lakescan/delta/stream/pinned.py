@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from lakescan.delta.changes import SPARK_FIELDS
 from lakescan.delta.protocol import Metadata
-from lakescan.delta.stream.options import StreamOptions
+from lakescan.delta.stream.fields import changes
+from lakescan.delta.stream.options import AllowedChanges, StreamOptions
 from lakescan.delta.stream.rows import ChangedRows
 from lakescan.delta.stream.schema import StreamSchema
 from lakescan.delta.stream.schema_log import SchemaLog
@@ -20,7 +21,7 @@ from lakescan.delta.stream.source import DeltaStream
 from lakescan.delta.stream.start import origin_of, starting_state
 from lakescan.delta.stream.walk import Walk
 from lakescan.delta.table import DeltaTable
-from lakescan.errors import InvalidVersion, VersionNotFound
+from lakescan.errors import ChangeNotAllowed, InvalidVersion, VersionNotFound
 from lakescan.scan.stream import Limits
 from lakescan.storage import Storage
 
@@ -85,6 +86,7 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
     tracked = log.newest()
     if tracked is not None:
         log.refuse_other_table(tracked[1], table.location, newest.table_id)
+        _refuse_not_allowed(table.location, log, options.allowed)
         return tracked
     try:
         origin = origin_of(table, listing, options, dict(newest.properties))
@@ -94,3 +96,15 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
     if origin.version >= listing.latest:
         return listing.latest, newest
     return origin.version, starting_state(table.storage, listing, origin.version, options.relaxed).state.metadata
+
+
+def _refuse_not_allowed(location: str, log: SchemaLog, allowed: AllowedChanges | None) -> None:
+    """Where a user says which changes a stream may pass, any other stops it again."""
+    change = None if allowed is None else log.newest_change()
+    if allowed is None or change is None:
+        return
+    version, before, after = change
+    found = changes(before, after)
+    option = allowed.refused(version, {one.kind for one in found})
+    if option is not None:
+        raise ChangeNotAllowed(location, version, " and ".join(one.text for one in found), option)

@@ -33,17 +33,26 @@ class SchemaLog:
 
     def newest(self) -> tuple[int, Metadata] | None:
         """The schema that the stream is at and the version it began with; None where the stream is new."""
+        versions = self._versions()
+        return (versions[-1], self._read(versions[-1])) if versions else None
+
+    def newest_change(self) -> tuple[int, Metadata, Metadata] | None:
+        """The version at which the stream last went from one schema to the next, and both; None where it has not."""
+        versions = self._versions()
+        return (versions[-1], self._read(versions[-2]), self._read(versions[-1])) if len(versions) > 1 else None
+
+    def _versions(self) -> list[int]:
         try:
             names = [entry.name for entry in self.storage.list_from("")]
         except FileNotFoundError:
-            return None
-        versions = [int(match[1]) for name in names if (match := _NAME.match(name))]
-        if not versions:
-            return None
-        file = f"{max(versions):020d}.schema.json"
+            return []
+        return sorted(int(match[1]) for name in names if (match := _NAME.match(name)))
+
+    def _read(self, version: int) -> Metadata:
+        file = f"{version:020d}.schema.json"
         try:
             found = json.loads(self.storage.read(file))
-            return max(versions), Metadata(
+            return Metadata(
                 str(found["id"]),
                 found["schema"],
                 tuple(found["partitionColumns"]),

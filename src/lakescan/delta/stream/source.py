@@ -47,7 +47,7 @@ class DeltaStream:
         self.options = options
         self.schema = schema
         self._table = table
-        self._walk = Walk(table, options.relaxed)
+        self._walk = Walk(table, options.relaxed, may_lose=not options.fail_on_data_loss)
         self._rows: StreamRows = (
             ChangedRows(table.storage) if options.read_change_feed else AppendedRows(table.storage, options)
         )
@@ -84,6 +84,8 @@ class DeltaStream:
         first = end.version
         try:
             for version, files in self._files_from(listing, offset):
+                # Where commits before this one are gone, and may be.
+                end = end if version == end.version else Position(version)
                 whole = self._rows.whole_commits and not end.snapshot
                 taken = admission.admit(files["size"].slice(end.index), whole)
                 if end.index + taken < files.num_rows:
@@ -126,7 +128,7 @@ class DeltaStream:
         for state, files in self._batch_files(begin, stop.position):
             plan = self.schema.read_plan(self._rows, state.metadata)
             presented = self.schema.partition(self._rows, files, state.metadata)
-            packed = pack(presented, parallelism, besides=plan.wanted_of_files)
+            packed = pack(self._wanted(presented), parallelism, besides=plan.wanted_of_files)
             tasks.extend(StreamTask(plan, task) for task in packed)
         return tasks
 
@@ -193,6 +195,13 @@ class DeltaStream:
                 stop = end.index if commit.version == end.version else files.num_rows
                 parts.append(files.slice(first, stop - first))
             yield state, pa.concat_tables(parts)
+
+    def _wanted(self, files: pa.Table) -> pa.Table:
+        """Without the files that the user excludes. They are positions in their commit as any other."""
+        exclude = self.options.exclude
+        if exclude is None:
+            return files
+        return files.filter(pa.array([exclude.search(path) is None for path in files["path"].to_pylist()], pa.bool_()))
 
     def _rows_of(self, commit: TableCommit, begin: Position) -> pa.Table:
         if commit.version == begin.version and begin.index:

@@ -14,6 +14,7 @@ from lakescan.delta.log_segment import LogListing, list_log
 from lakescan.delta.stream.evidence import refuse_misreading
 from lakescan.delta.stream.start import StartingState, refuse_missing, starting_state
 from lakescan.delta.table import DeltaTable
+from lakescan.errors import MissingCommit, VersionNotFound
 from lakescan.scan.packing import NUM_RECORDS
 from lakescan.scan.pruning import stored_rows
 
@@ -23,9 +24,11 @@ _LOG = logging.getLogger("lakescan.stream")
 class Walk:
     """What a running stream knows of its table's log."""
 
-    def __init__(self, table: DeltaTable, relaxed: bool) -> None:
+    def __init__(self, table: DeltaTable, relaxed: bool, may_lose: bool = False) -> None:
         self.table = table
         self._relaxed = relaxed
+        self._may_lose = may_lose
+        self._lost: str | None = None
         self._end: int | None = None
         self._seen: dict[int, TableCommit] = {}
         self._start: StartingState | None = None
@@ -34,7 +37,8 @@ class Walk:
     @property
     def warning(self) -> str | None:
         """What a user should know of how the stream started."""
-        return None if self._start is None else self._start.warning
+        started = None if self._start is None else self._start.warning
+        return " ".join(filter(None, (started, self._lost))) or None
 
     def fix_end(self) -> None:
         """From now on the table ends at its newest version of this moment."""
@@ -45,8 +49,35 @@ class Walk:
         return found if self._end is None else found.up_to(self._end)
 
     def commits(self, listing: LogListing, first: int, last: int) -> Iterator[TableCommit]:
-        """The commits `first` to `last`; nothing where `first` is the one to come."""
-        refuse_missing(listing, first)
+        """The commits `first` to `last`; nothing where `first` is the one to come.
+
+        One that is gone is an error or, where the stream may lose rows, left out with a warning.
+        """
+        if not self._may_lose or first > listing.latest:
+            refuse_missing(listing, first)
+        for begin, end in self._runs(listing, first, last) if self._may_lose else [(first, last)]:
+            yield from self._run(listing, begin, end)
+
+    def _runs(self, listing: LogListing, first: int, last: int) -> list[tuple[int, int]]:
+        """The commits that are there, in runs without a gap."""
+        runs: list[tuple[int, int]] = []
+        for commit in listing.commits:
+            if not first <= commit.version <= last:
+                continue
+            if runs and runs[-1][1] == commit.version - 1:
+                runs[-1] = (runs[-1][0], commit.version)
+            else:
+                runs.append((commit.version, commit.version))
+        there = sum(end - begin + 1 for begin, end in runs)
+        if there < last - first + 1:
+            self._lost = (
+                f"Of the commits {first} to {last} of {listing.location} {last - first + 1 - there} are gone and their "
+                "rows are left out: failOnDataLoss is false."
+            )
+            _LOG.warning(self._lost)
+        return runs
+
+    def _run(self, listing: LogListing, first: int, last: int) -> Iterator[TableCommit]:
         version = first
         while version <= last and version in self._seen:
             yield self._seen[version]
@@ -64,7 +95,10 @@ class Walk:
         before = self._seen.get(version - 1)
         if before is not None:
             return before.state
-        return TableState.at(self.table.storage, listing, version - 1) if version > listing.earliest else None
+        try:
+            return TableState.at(self.table.storage, listing, version - 1) if version > listing.earliest else None
+        except (MissingCommit, VersionNotFound):
+            return None
 
     def state_at(self, listing: LogListing, version: int) -> TableState:
         """The state in force at a version, as the mode of the stream allows."""
