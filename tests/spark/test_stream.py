@@ -103,7 +103,7 @@ def test_a_failure_is_an_error_of_the_query_and_never_an_empty_batch(spark: Spar
     with pytest.raises(StreamingQueryException, match=r"Version 2 .*skipChangeCommits"):
         stream.run()
     wrong = Query(spark, built.path, tmp_path / "other", startingVersion="9")
-    with pytest.raises(StreamingQueryException, match="versions 0 to 2"):
+    with pytest.raises(StreamingQueryException, match="commits 0 to 2"):
         wrong.run()
     assert wrong.ids == []
 

@@ -231,7 +231,7 @@ def test_a_version_beyond_the_next_one_names_the_range_that_exists(tmp_path: Pat
     built = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
     built.append(ids(0, 9))
     built.append(ids(10, 19))
-    with pytest.raises(VersionNotFound, match="versions 0 to 2"):
+    with pytest.raises(VersionNotFound, match="commits 0 to 2"):
         stream_ids(built, startingVersion=start, startingVersionMode=mode)
 
 
@@ -243,7 +243,7 @@ def test_a_version_whose_commit_is_gone_names_the_range_that_exists(tmp_path: Pa
     built.checkpoint()
     built.append(ids(4, 4))
     built.clean_log(3)
-    with pytest.raises(VersionNotFound, match="versions 3 to 5"):
+    with pytest.raises(VersionNotFound, match="commits 3 to 5"):
         stream_ids(built, startingVersion=2, startingVersionMode=mode)
 
 
@@ -290,12 +290,12 @@ def test_a_timestamp_starts_at_the_first_commit_not_before_it(tmp_path: Path) ->
 
 def test_a_timestamp_outside_the_commits_names_the_range_that_exists(tmp_path: Path) -> None:
     built = timed(tmp_path)
-    with pytest.raises(VersionNotFound, match=r"after its newest commit.*versions 0 to 3"):
+    with pytest.raises(VersionNotFound, match=r"after its newest commit.*commits 0 to 3"):
         stream_ids(built, startingTimestamp="1970-01-01T00:06:41Z")
     built.checkpoint()
     built.clean_log(2)
     built.append(ids(3, 3))
-    with pytest.raises(VersionNotFound, match=r"before its first commit.*versions 2 to 4"):
+    with pytest.raises(VersionNotFound, match=r"before its first commit.*commits 2 to 4"):
         stream_ids(built, startingTimestamp="1970-01-01T00:00:01Z")
 
 
@@ -319,7 +319,7 @@ def test_a_stream_that_starts_again_where_the_log_was_cleaned_says_so(tmp_path: 
     built.checkpoint()
     built.clean_log(5)
     engine.restart()
-    with pytest.raises(VersionNotFound, match="versions 5 to 5"):
+    with pytest.raises(VersionNotFound, match="commits 5 to 5"):
         engine.drain()
     assert [row["id"] for row in engine.rows] == [0]
 
