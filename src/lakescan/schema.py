@@ -145,8 +145,11 @@ def _prune_fields(
     fields: list[pa.Field], twins: list[pa.Field], paths: set[tuple[str, ...]]
 ) -> list[tuple[pa.Field, pa.Field]]:
     kept = []
+    by_name: dict[str, set[tuple[str, ...]]] = {}
+    for path in paths:
+        by_name.setdefault(path[0], set()).add(path[1:])
     for field, twin in zip(fields, twins, strict=True):
-        below = {path[1:] for path in paths if path[0] == field.name}
+        below = by_name.get(field.name)
         if not below:
             continue
         if () in below or not pa.types.is_struct(field.type):
