@@ -237,3 +237,44 @@ def test_a_feature_that_came_and_went_inside_the_range_is_refused_by_name(tmp_pa
     table.commit(plain)
     with pytest.raises(UnsupportedFeature, match="someFutureFeature"):
         lakescan.open(table.path).changes(0)
+
+
+def test_a_range_is_given_in_the_newest_schema_where_its_rows_fit(tmp_path: Path) -> None:
+    """As Delta Spark does: a column that was dropped inside the range and restored since is no obstacle."""
+    table = feed(tmp_path)
+    first = table.append(rows(1, 2))
+    whole = table.schema
+    table.schema = {"type": "struct", "fields": whole["fields"][:1]}
+    table.commit(table.metadata(), table.remove(first), table.add(rows(3).select(["id"])))
+    with pytest.raises(IncompatibleChanges, match="the column v was dropped"):
+        changes(table, 1, 2)
+    table.schema = whole
+    table.commit(table.metadata())
+    found = lakescan.open(table.path).changes(1, 2).to_arrow()
+    assert found.schema.names[:2] == ["id", "v"]
+    assert sorted((row["_change_type"], row["id"], row["v"]) for row in found.to_pylist()) == [
+        ("delete", 1, "v1"),
+        ("delete", 2, "v2"),
+        ("insert", 1, "v1"),
+        ("insert", 2, "v2"),
+        ("insert", 3, None),
+    ]
+
+
+def test_an_older_range_has_the_columns_that_were_added_since(tmp_path: Path) -> None:
+    table = feed(tmp_path)
+    table.append(rows(1))
+    added = {"name": "new", "type": "integer", "nullable": True, "metadata": {}}
+    table.schema = {"type": "struct", "fields": [*table.schema["fields"], added]}
+    table.commit(table.metadata())
+    (found,) = lakescan.open(table.path).changes(1, 1).to_arrow().to_pylist()
+    assert (found["id"], found["v"], found["new"]) == (1, "v1", None)
+
+
+def test_a_range_that_does_not_fit_the_newest_schema_is_given_in_its_own(tmp_path: Path) -> None:
+    table = feed(tmp_path)
+    table.append(rows(1))
+    table.schema = {"type": "struct", "fields": table.schema["fields"][:1]}
+    table.commit(table.metadata())
+    (found,) = lakescan.open(table.path).changes(1, 1).to_arrow().to_pylist()
+    assert (found["id"], found["v"]) == (1, "v1")

@@ -1,13 +1,14 @@
 """The change data feed: the rows that a range of commits inserted, deleted and updated, as the planner sees them.
 
-Every commit of the range is read with the protocol and metadata in force at its own version, and its rows are given
-in the schema of the range's last version. A range in which the feed was off, or whose rows do not fit that schema, is
-refused when it is asked for, before any data is read. The version and time of a commit are partition columns, so a
+Every commit of the range is read with the protocol and metadata in force at its own version. As in Delta, its rows are
+given in the table's newest schema, or in that of the range's last version where columns are mapped; the second also
+where rows do not fit the first. A range in which the feed was off, or whose rows fit neither, is refused when it is
+asked for, before any data is read. The version and time of a commit are partition columns, so a
 filter on them reads no other commit's files.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -53,18 +54,24 @@ class DeltaChanges(ListedSnapshot):
     start: int
     end: int
     _commits: tuple[TableCommit, ...] = field(repr=False, compare=False)
+    _metadata: Metadata = field(repr=False, compare=False)
+    """What the rows are given in."""
 
     format = "delta"
 
     @staticmethod
-    def of(commits: CommitRange) -> "DeltaChanges":
-        found = DeltaChanges(commits.storage, commits.start, commits.end, tuple(commits))
+    def of(commits: CommitRange, newest: Metadata) -> "DeltaChanges":
+        """The changes of some commits of a table whose newest metadata is this."""
+        walked = tuple(commits)
+        last = walked[-1].metadata
+        wanted = newest if newest.mapping_mode == "none" and _misfit(walked, newest) is None else last
+        found = DeltaChanges(commits.storage, commits.start, commits.end, walked, wanted)
         found._refuse_unrecorded()
         found._refuse_incompatible()
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened_again, (self.storage, self._commits[0].zone, self.start, self.end)
+        return _opened_again, (self.storage, self._commits[0].zone, self.start, self.end, self._metadata)
 
     @property
     def version(self) -> int:
@@ -72,11 +79,12 @@ class DeltaChanges(ListedSnapshot):
 
     @property
     def token(self) -> str:
-        return f"delta changes {self.location}@{self.start}-{self.end}"
+        columns = hash(json.dumps(self._metadata.schema_json))
+        return f"delta changes {self.location}@{self.start}-{self.end} as {columns:x}"
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The table's columns at the last version, then what happened, in which version and when."""
+        """The table's columns, then what happened, in which version and when."""
         return pa.schema([*self._metadata.schema, *_OWN_FIELDS])
 
     @cached_property
@@ -133,10 +141,6 @@ class DeltaChanges(ListedSnapshot):
             children |= _with_change_type(children, files["change_type"].combine_chunks())
         return pa.StructArray.from_arrays(list(children.values()), names=list(children))
 
-    @property
-    def _metadata(self) -> Metadata:
-        return self._commits[-1].metadata
-
     @cached_property
     def _files(self) -> pa.Table:
         """The files that hold the changes; one whose deletion vector changed may stand in it twice."""
@@ -154,14 +158,22 @@ class DeltaChanges(ListedSnapshot):
             raise UnsupportedFeature(
                 self.location, f"its own column {min(taken)} in the change feed", "Rename the column."
             )
-        for older in self._commits:
-            lost = lost_in(older.metadata, self._metadata) if older is self._commits[0] or older.changes_state else None
-            if lost:
-                raise IncompatibleChanges(self.location, self.start, self.end, older.version, lost)
+        misfit = _misfit(self._commits, self._metadata)
+        if misfit is not None:
+            raise IncompatibleChanges(self.location, self.start, self.end, *misfit)
 
 
-def _opened_again(storage: Storage, zone: str, start: int, end: int) -> DeltaChanges:
-    return DeltaChanges.of(CommitRange.of(storage, zone, list_log(storage), start, end))
+def _misfit(commits: Sequence[TableCommit], wanted: Metadata) -> tuple[int, str] | None:
+    """The first commit whose rows have no place in a schema, and why; None where all have one."""
+    for commit in commits:
+        lost = lost_in(commit.metadata, wanted) if commit is commits[0] or commit.changes_state else None
+        if lost is not None:
+            return commit.version, lost
+    return None
+
+
+def _opened_again(storage: Storage, zone: str, start: int, end: int, metadata: Metadata) -> DeltaChanges:
+    return DeltaChanges.of(CommitRange.of(storage, zone, list_log(storage), start, end), metadata)
 
 
 def change_range(

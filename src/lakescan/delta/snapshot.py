@@ -17,6 +17,7 @@ from lakescan.delta.data_files import DeltaFiles
 from lakescan.delta.log_segment import LogSegment, list_log
 from lakescan.delta.names import LOG_FOLDER
 from lakescan.delta.partition_values import typed_partition
+from lakescan.delta.protocol import Metadata
 from lakescan.delta.replay import LiveFiles, Replay
 from lakescan.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.predicate import Column
@@ -52,6 +53,10 @@ class DeltaSnapshot(ListedSnapshot):
     @property
     def segment(self) -> LogSegment:
         return self._replay.segment
+
+    @property
+    def metadata(self) -> Metadata:
+        return self._replay.metadata
 
     @property
     def token(self) -> str:

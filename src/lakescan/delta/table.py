@@ -62,7 +62,7 @@ class DeltaTable:
         listing = list_log(self.storage)
         newest = self._of(listing.segment())
         first, last = change_range(self.storage, self.zone, listing, dict(newest.properties), start, end)
-        return DeltaChanges.of(CommitRange.of(self.storage, self.zone, listing, first, last))
+        return DeltaChanges.of(CommitRange.of(self.storage, self.zone, listing, first, last), newest.metadata)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """What was done to the table, newest first: a row a commit, in the columns of Delta's DESCRIBE HISTORY."""
