@@ -219,7 +219,7 @@ def test_a_table_that_ends_before_the_streams_place_is_an_error(tmp_path: Path) 
     for version in (2, 3, 4):
         (built.log / f"{version:020d}.json").unlink()
     engine.restart()
-    with pytest.raises(VersionNotFound, match="versions 0 to 1"):
+    with pytest.raises(VersionNotFound, match="commits 0 to 1"):
         engine.drain()
 
 
