@@ -33,7 +33,7 @@ DAYS = (
     "2024-02-29",
 )
 TIMES = ("00:00:00", "12:34:56.789123", "23:59:59.999999")
-BOUNDS = ("0500-01-01", "1582-10-10", "1582-10-15", "1850-06-01", "1899-12-31", "1900-01-01", "2000-01-01")
+BOUNDS = ("1500-01-01", "1582-10-15", "1899-12-31")
 
 
 def _write(spark: SparkSession, path: Path, mode: str, moments: str, zone: str) -> None:
@@ -53,28 +53,32 @@ def _write(spark: SparkSession, path: Path, mode: str, moments: str, zone: str) 
 def _questions() -> list[str]:
     asked = ["SELECT * FROM {}", "SELECT MIN(d), MAX(d), MIN(t), MAX(t), MIN(s.d), MAX(s.t) FROM {}"]
     for bound in BOUNDS:
-        for sign in ("<", "=", ">="):
-            asked.append(f"SELECT id, d FROM {{}} WHERE d {sign} DATE'{bound}'")
-            asked.append(f"SELECT COUNT(*) FROM {{}} WHERE t {sign} TIMESTAMP'{bound} 00:00:00'")
-            asked.append(f"SELECT id FROM {{}} WHERE s.t {sign} TIMESTAMP'{bound} 12:34:56.789123'")
+        asked.append(f"SELECT id, d FROM {{}} WHERE d >= DATE'{bound}'")
+        asked.append(f"SELECT id FROM {{}} WHERE t < TIMESTAMP'{bound} 12:34:56.789123'")
+    asked.append("SELECT id FROM {} WHERE s.t = TIMESTAMP'1582-10-04 12:34:56.789123'")
     asked.append("SELECT id, t FROM {} ORDER BY t LIMIT 3")
-    asked.append("SELECT id, d FROM {} ORDER BY d DESC NULLS LAST, id LIMIT 3")
     return asked
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Europe/Amsterdam"])
-@pytest.mark.parametrize("moments", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
-@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
+@pytest.mark.parametrize(
+    ("mode", "moments", "zone"),
+    [
+        ("LEGACY", "INT96", "America/Los_Angeles"),
+        ("LEGACY", "TIMESTAMP_MICROS", "America/Los_Angeles"),
+        ("LEGACY", "TIMESTAMP_MILLIS", "Europe/Amsterdam"),
+        ("LEGACY", "TIMESTAMP_MICROS", "UTC"),
+        ("CORRECTED", "INT96", "America/Los_Angeles"),
+    ],
+)
 def test_old_dates_and_times_are_those_that_were_written_in_either_calendar(
     delta_spark: SparkSession, tmp_path: Path, mode: str, moments: str, zone: str
 ) -> None:
     path = tmp_path / "t"
     _write(delta_spark, path, mode, moments, zone)
-    file = next(path.glob("*.parquet"))
-    assert (b"org.apache.spark.legacyDateTime" in pq.read_metadata(file).metadata) == (mode == "LEGACY")
-    for asked_in in ("UTC", zone):
-        with settings(delta_spark, {"spark.sql.session.timeZone": asked_in}):
-            _same(delta_spark, path)
+    notes = pq.read_metadata(next(path.glob("*.parquet"))).metadata
+    assert (b"org.apache.spark.legacyDateTime" in notes) == (mode == "LEGACY")
+    with settings(delta_spark, {"spark.sql.session.timeZone": zone}):
+        _same(delta_spark, path)
 
 
 def _same(spark: SparkSession, path: Path) -> None:

@@ -6,6 +6,7 @@ row. Whatever a broken file makes the readers raise leaves here as one error tha
 store, and memory that runs out, stay what they are.
 """
 
+import io
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -66,6 +67,49 @@ def check_rows(name: str, metadata: pq.FileMetaData, said: Said) -> None:
         raise CorruptDataFile(name, f"its footer says {rows} rows and its row groups have {sum(counts)}")
     if said.rows is not None and said.rows != rows:
         raise CorruptDataFile(name, f"it has {rows} rows and the log says {said.rows}; it is another file")
+
+
+class _NoBytes(io.RawIOBase):
+    """As large as a file and without its bytes; remembers whether anybody asked for some."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size, self.at, self.asked = size, 0, False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.at = offset + (0, self.at, self.size)[whence]
+        return self.at
+
+    def read(self, size: int = -1) -> bytes:
+        self.asked = True
+        return b""
+
+
+def check_columns(metadata: pq.FileMetaData, size: int) -> None:
+    """An error unless every column chunk of the footer is one that Arrow can describe, inside the file.
+
+    Asked for a chunk that it cannot, Arrow ends the whole process. Where it prepares to read chunks it raises as it
+    should, and it looks at all of them before it reads any: so it is let prepare, without bytes to read.
+    """
+    groups = [at for at in range(metadata.num_row_groups) if metadata.row_group(at).num_columns]
+    if not groups:
+        return
+    nothing = _NoBytes(size)
+    try:
+        file = pq.ParquetFile(pa.PythonFile(nothing, "r"), metadata=metadata, pre_buffer=True)
+        next(file.iter_batches(1, groups), None)
+    except (pa.ArrowException, OSError):
+        if not nothing.asked:
+            raise
 
 
 def check_values(name: str, file: pq.ParquetFile, group: pq.RowGroupMetaData, leaves: Sequence[int]) -> None:

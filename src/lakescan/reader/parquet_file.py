@@ -4,7 +4,7 @@ Only the leaves that the plan needs are read. The file is read one row group at 
 number of bytes, so memory grows neither with the file nor with the width of its rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +13,17 @@ import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs
 from lakescan.errors import CorruptDataFile
-from lakescan.predicate import Column, Predicate, columns_of
+from lakescan.predicate import TRUE, Column, Predicate, columns_of
 from lakescan.reader.align import align_batch, find_field, goes_by_text, has_id
-from lakescan.reader.file_checks import NOTHING_SAID, Said, check_rows, check_size, check_values, named_damage
+from lakescan.reader.file_checks import (
+    NOTHING_SAID,
+    Said,
+    check_columns,
+    check_rows,
+    check_size,
+    check_values,
+    named_damage,
+)
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.schema import is_variant
@@ -34,6 +42,7 @@ class ParquetRows:
     file: pq.ParquetFile
     schema: pa.Schema
     source: pa.Schema
+    size: int
 
     @staticmethod
     def open(
@@ -42,7 +51,8 @@ class ParquetRows:
         name = storage.full_path(path)
         with named_damage(name):
             content = storage.open(path)
-            check_size(name, content.size(), said)
+            size = content.size()
+            check_size(name, size, said)
             # Buffered beforehand: what a row group needs is asked of a store at once, neighbours in one request.
             file = pq.ParquetFile(
                 content, coerce_int96_timestamp_unit="us", pre_buffer=True, page_checksum_verification=True
@@ -52,7 +62,7 @@ class ParquetRows:
                 raise CorruptDataFile(
                     name, "columns are found by their Parquet field id, and none of its columns has one"
                 )
-        return ParquetRows(name, file, schema, source)
+        return ParquetRows(name, file, schema, source, size)
 
     @property
     def num_rows(self) -> int:
@@ -60,28 +70,44 @@ class ParquetRows:
 
     def groups(self, start: int, length: int, skip: Predicate) -> list[RowGroup]:
         with named_damage(self.name):
-            return row_groups(self.file.metadata, start, length, skip, self._leaves(skip))
+            whole = start <= 0 and start + length >= self.size
+            if not whole or skip != TRUE:
+                self._check_columns()
+            return row_groups(self.file.metadata, start, length, skip, self._leaves(skip), whole)
 
     def batches(self, group: RowGroup) -> Iterator[pa.RecordBatch]:
         """The rows of a row group, all of them, in order."""
         with named_damage(self.name):
-            metadata = self.file.metadata
-            # A count of rows alone rests on what the first column says of them.
-            leaves = self._read_leaves or range(min(1, metadata.num_columns))
-            check_values(self.name, self.file, metadata.row_group(group.index), leaves)
             if not self._columns:
+                self._check_columns()
+                # A count of rows alone rests on what the first column says of them.
+                self._check_values(group, range(min(1, self.file.metadata.num_columns)))
                 for start in range(0, group.num_rows, _MOST_ROWS):
                     yield self._aligned(empty_structs(min(_MOST_ROWS, group.num_rows - start)))
                 return
             read = 0
             rows = self._rows_in_a_batch(group)
-            for batch in self.file.iter_batches(
-                rows, row_groups=[group.index], columns=self._columns, use_threads=False
-            ):
+            batches = self.file.iter_batches(rows, row_groups=[group.index], columns=self._columns, use_threads=False)
+            for batch in batches:
+                if not read:
+                    # Arrow has looked at these columns by now, so they need no other check.
+                    self._check_values(group, self._read_leaves)
                 read += batch.num_rows
                 yield self._aligned(batch.to_struct_array())
             if read != group.num_rows:
                 raise CorruptDataFile(self.name, f"of {group.num_rows} rows of a row group its pages have {read}")
+
+    def _check_columns(self) -> None:
+        """To be called before Arrow is asked for a column of the footer, unless it has begun to read it."""
+        _ = self._columns_are_described
+
+    @cached_property
+    def _columns_are_described(self) -> bool:
+        check_columns(self.file.metadata, self.size)
+        return True
+
+    def _check_values(self, group: RowGroup, leaves: Sequence[int]) -> None:
+        check_values(self.name, self.file, self.file.metadata.row_group(group.index), leaves)
 
     @cached_property
     def _places(self) -> list[int | None]:
@@ -129,6 +155,9 @@ class ParquetRows:
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
         metadata = self.file.metadata.row_group(group.index)
+        if metadata.total_byte_size <= _BATCH_BYTES:
+            return _MOST_ROWS
+        self._check_columns()
         read = sum(metadata.column(at).total_uncompressed_size for at in self._read_leaves)
         width = max(1, int(read) // max(1, group.num_rows))
         return max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // width))

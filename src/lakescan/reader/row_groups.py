@@ -33,13 +33,18 @@ class LeafColumn:
 
 
 def row_groups(
-    metadata: pq.FileMetaData, start: int, length: int, skip: Predicate, leaves: dict[Column, LeafColumn]
+    metadata: pq.FileMetaData,
+    start: int,
+    length: int,
+    skip: Predicate,
+    leaves: dict[Column, LeafColumn],
+    whole: bool = False,
 ) -> list[RowGroup]:
-    """The row groups of a piece that may hold a row for which `skip` is true."""
+    """The row groups of a piece that may hold a row for which `skip` is true; a `whole` file is all in one piece."""
     groups, first_row = [], 0
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)
-        if start <= _middle(group) < start + length:
+        if whole or start <= _middle(group) < start + length:
             groups.append(RowGroup(index, first_row, group.num_rows))
         first_row += group.num_rows
     if skip == TRUE or not groups or not columns_of(skip) & leaves.keys():
