@@ -100,7 +100,8 @@ def test_a_row_group_that_cannot_match_is_not_read_unless_that_is_switched_off(
     iter_batches = pq.ParquetFile.iter_batches
 
     def spying(self: Any, *arguments: Any, **options: Any) -> Any:
-        read.extend(options["row_groups"])
+        # What looks at the footer alone, from a file without bytes, names no columns.
+        read.extend(options["row_groups"] if "columns" in options else [])
         return iter_batches(self, *arguments, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", spying)

@@ -63,14 +63,32 @@ def test_a_timestamp_in_utc_keeps_its_date_and_time(meant: date, time: int) -> N
     assert rebased(array, LEGACY).cast(pa.int64()).to_pylist() == [wanted]
 
 
+# Spark has had times without a zone only since it writes the calendar of today.
+def test_times_without_a_zone_are_never_moved_and_those_in_int96_by_a_note_of_their_own() -> None:
+    old = pa.array([-200_000 * 86_400_000_000]).cast(pa.timestamp("us"))
+    assert rebased(old, LEGACY) is old
+    moved = rebased(old, LEGACY, [True]).cast(pa.int64()).to_pylist()
+    assert moved == [-200_009 * 86_400_000_000]
+    assert rebased(old, HybridCalendar(True, False, "UTC"), [True]) is old
+    both = pa.StructArray.from_arrays([old, pa.array([[1]]), old], ["kept", "list", "moved"])
+    found = rebased(both, HybridCalendar(False, True, "UTC"), [False, False, True])
+    assert found.field("kept").equals(old)
+    assert found.field("moved").cast(pa.int64()).to_pylist() == moved
+
+
 FOOTERS: list[tuple[dict[bytes, bytes] | None, bool, HybridCalendar | None]] = [
     (None, False, None),
     ({}, True, None),
     ({b"org.apache.spark.version": b"4.0.0"}, False, None),
     ({b"org.apache.spark.version": b"3.0.1"}, False, None),
     ({b"org.apache.spark.version": b"3.0.1"}, True, HybridCalendar(False, True, "UTC")),
-    ({b"org.apache.spark.version": b"2.4.8"}, False, HybridCalendar(True, True, "UTC")),
-    ({b"org.apache.spark.version": b"3.5.0", b"org.apache.spark.legacyDateTime": b""}, False, LEGACY),
+    ({b"org.apache.spark.version": b"2.4.8"}, False, HybridCalendar(True, False, "UTC")),
+    ({b"org.apache.spark.version": b"2.4.8"}, True, HybridCalendar(True, True, "UTC")),
+    (
+        {b"org.apache.spark.version": b"3.5.0", b"org.apache.spark.legacyDateTime": b""},
+        False,
+        HybridCalendar(True, False, "UTC"),
+    ),
     (
         {
             b"org.apache.spark.version": b"3.5.0",

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.columns import empty_structs
-from lakescan.errors import CorruptDataFile
+from lakescan.errors import CorruptDataFile, InvalidTimeZone
 from lakescan.predicate import TRUE, Column, Predicate, columns_of
 from lakescan.reader.align import align_batch, find_field, goes_by_text, has_id
 from lakescan.reader.file_checks import (
@@ -24,10 +24,11 @@ from lakescan.reader.file_checks import (
     check_values,
     named_damage,
 )
-from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
+from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, leaf_count, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.schema import is_variant
 from lakescan.storage import Storage
+from lakescan.time_zones import arrow_zone
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16
@@ -135,7 +136,19 @@ class ParquetRows:
     def _calendar(self) -> HybridCalendar | None:
         schema = self.file.schema
         has_int96 = any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
-        return hybrid_calendar(self.file.metadata.metadata, has_int96)
+        found = hybrid_calendar(self.file.metadata.metadata, has_int96)
+        try:
+            _ = found and arrow_zone(found.zone)
+        except InvalidTimeZone as error:
+            raise CorruptDataFile(self.name, "its footer names a time zone that there is not") from error
+        return found
+
+    def _are_int96(self, place: int) -> list[bool]:
+        """Of each leaf that is read of a top-level column whether it is stored in INT96."""
+        fields, schema = list(self.file.schema_arrow), self.file.schema
+        first = sum(leaf_count(field.type) for field in fields[:place])
+        own = range(first, first + leaf_count(fields[place].type))
+        return [schema.column(at).physical_type == "INT96" for at in self._read_leaves if at in own]
 
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
         found: list[tuple[pa.Array, pa.Field] | None] = []
@@ -148,9 +161,9 @@ class ParquetRows:
             if index < 0:
                 raise CorruptDataFile(self.name, f"it has more than one column with the name {field.name}")
             column = read.field(index)
-            found.append(
-                (column if self._calendar is None else rebased(column, self._calendar), read.type.field(index))
-            )
+            if self._calendar is not None:
+                column = rebased(column, self._calendar, self._are_int96(at))
+            found.append((column, read.type.field(index)))
         return align_batch(self.name, len(read), found, self.source, self.schema)
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
@@ -177,7 +190,7 @@ class ParquetRows:
             place = None if at is None else find_field(sources[at], fields)
             if at is None or place is None:
                 return None
-            index += sum(_leaf_count(field.type) for field in fields[:place])
+            index += sum(leaf_count(field.type) for field in fields[:place])
             target, source, field = targets[at], sources[at], fields[place]
             names.append(field.name)
             inside = pa.types.is_struct(target.type) and pa.types.is_struct(field.type)
@@ -193,14 +206,6 @@ class ParquetRows:
             # The footer's bounds are of the numbers, and these have another order.
             return None
         return LeafColumn(index, target.type)
-
-
-def _leaf_count(type_: pa.DataType) -> int:
-    """Leaves of the Parquet file below a column of this type."""
-    type_ = type_.storage_type if isinstance(type_, pa.BaseExtensionType) else type_
-    if not pa.types.is_nested(type_):
-        return 1
-    return sum(_leaf_count(type_.field(at).type) for at in range(type_.num_fields))
 
 
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:

@@ -1,11 +1,12 @@
 """Dates and timestamps of files in the hybrid calendar, moved to the one that everything else counts in.
 
 Spark before 3.0, and later Sparks told to write as it did, counted days before 15 October 1582 in the Julian calendar,
-and local times before 1900 with their zone's offset of today. Such files say so in their footer. What leaves here is
-the date, or the local time, that the writer meant, in the proleptic Gregorian calendar, as Spark reads it.
+and moments before 1900 with their zone's offset of today. Such files say so in their footer, for INT96 apart. What
+leaves here is the date, or the local time, that the writer meant, in the proleptic Gregorian calendar, as Spark reads
+it. Times without a zone are younger than that habit and were always written as they are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,8 @@ class HybridCalendar:
     """Which columns of a file are in the hybrid calendar, and the zone of its local times."""
 
     dates: bool
-    timestamps: bool
+    """Dates, and moments that are not in INT96."""
+    int96: bool
     zone: str
 
 
@@ -40,34 +42,55 @@ def hybrid_calendar(footer: Mapping[bytes, bytes] | None, has_int96: bool) -> Hy
     version = notes.get(_VERSION)
     before = (lambda release: version is not None and version < release) if version is not None else lambda _: False
     dates = _LEGACY in notes or before(b"3.0.0")
-    timestamps = (_LEGACY_INT96 in notes or before(b"3.1.0")) if has_int96 else dates
-    if not (dates or timestamps):
+    int96 = has_int96 and (_LEGACY_INT96 in notes or before(b"3.1.0"))
+    if not (dates or int96):
         return None
-    return HybridCalendar(dates, timestamps, notes.get(_ZONE, b"UTC").decode())
+    return HybridCalendar(dates, int96, notes.get(_ZONE, b"UTC").decode())
 
 
-def rebased(array: pa.Array, calendar: HybridCalendar) -> pa.Array:
-    """The same values in the proleptic calendar; an array that needs no change is given back as it is."""
+def leaf_count(type_: pa.DataType) -> int:
+    """Leaves of the Parquet file below a column of this type."""
+    type_ = type_.storage_type if isinstance(type_, pa.BaseExtensionType) else type_
+    if not pa.types.is_nested(type_):
+        return 1
+    return sum(leaf_count(type_.field(at).type) for at in range(type_.num_fields))
+
+
+def rebased(array: pa.Array, calendar: HybridCalendar, int96: Sequence[bool] = ()) -> pa.Array:
+    """The same values in the proleptic calendar; `int96` says of each leaf below whether it is stored so."""
+    return _rebased(array, calendar, iter(int96))
+
+
+def _rebased(array: pa.Array, calendar: HybridCalendar, int96: Iterator[bool]) -> pa.Array:
     type_ = array.type
-    if pa.types.is_date(type_) and calendar.dates:
-        return _changed(array, lambda days: _gregorian(days), _FIRST_GREGORIAN_DAY, np.int32)
-    if pa.types.is_timestamp(type_) and calendar.timestamps:
-        micros = array.cast(pa.timestamp("us", type_.tz)) if type_.unit != "us" else array
-        return _changed(micros, lambda found: _moments(found, calendar.zone), _1900, np.int64)
+    if not pa.types.is_nested(type_):
+        stored_so = [next(int96, False) for _ in range(leaf_count(type_))]
+        return _moved(array, calendar, any(stored_so))
     if pa.types.is_struct(type_) and type_.num_fields:
-        children = [rebased(child, calendar) for child in array.flatten()]
+        children = [_rebased(child, calendar, int96) for child in array.flatten()]
         mask = array.is_null() if array.null_count else None
         fields = [field.with_type(child.type) for field, child in zip(type_, children, strict=True)]
         return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
     if pa.types.is_map(type_):
         array = pa.concat_arrays([array])
-        keys, items = rebased(array.keys, calendar), rebased(array.items, calendar)
+        keys, items = _rebased(array.keys, calendar, int96), _rebased(array.items, calendar, int96)
         mask = array.is_null() if array.null_count else None
         return pa.MapArray.from_arrays(array.offsets, keys, items, mask=mask)
     if pa.types.is_list(type_):
         array = pa.concat_arrays([array])
         mask = array.is_null() if array.null_count else None
-        return pa.ListArray.from_arrays(array.offsets, rebased(array.values, calendar), mask=mask)
+        return pa.ListArray.from_arrays(array.offsets, _rebased(array.values, calendar, int96), mask=mask)
+    return array
+
+
+def _moved(array: pa.Array, calendar: HybridCalendar, is_int96: bool) -> pa.Array:
+    """A leaf's values; an array that needs no change is given back as it is."""
+    type_ = array.type
+    if pa.types.is_date(type_) and calendar.dates:
+        return _changed(array, lambda days: _gregorian(days), _FIRST_GREGORIAN_DAY, np.int32)
+    if pa.types.is_timestamp(type_) and (calendar.int96 if is_int96 else calendar.dates and type_.tz is not None):
+        micros = array.cast(pa.timestamp("us", type_.tz)) if type_.unit != "us" else array
+        return _changed(micros, lambda found: _moments(found, calendar.zone), _1900, np.int64)
     return array
 
 

@@ -14,7 +14,8 @@ from lakescan.delta.commit_range import TableCommit
 from lakescan.delta.replay import physical_partition_names
 from lakescan.delta.stream.fields import children, same_nesting
 from lakescan.delta.type_widening import widens
-from lakescan.errors import CorruptDataFile, MissingDataFile, RelaxedStartRefused
+from lakescan.errors import RelaxedStartRefused
+from lakescan.reader.file_checks import named_damage
 from lakescan.schema import FIELD_ID
 from lakescan.storage import Storage
 
@@ -39,13 +40,8 @@ def _named(columns: set[str]) -> str:
 
 
 def _schema_of(storage: Storage, file: str) -> pa.Schema:
-    name = storage.full_path(file)
-    try:
+    with named_damage(storage.full_path(file)):
         return pq.read_schema(storage.open(file))
-    except FileNotFoundError as error:
-        raise MissingDataFile(name) from error
-    except pa.ArrowException as error:
-        raise CorruptDataFile(name, str(error)) from error
 
 
 def _difference(found: Sequence[pa.Field], expected: Sequence[pa.Field], path: str) -> str | None:
