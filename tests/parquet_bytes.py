@@ -19,7 +19,10 @@ class Footer:
     column_values: int
 
 
-def thrift_file(footer: Footer, page_values: int, value: int = 7, name: bytes = b"a") -> bytes:
+LONG = 2
+
+
+def thrift_file(footer: Footer, page_values: int, value: int = 7, name: bytes = b"a", chunk_type: int = LONG) -> bytes:
     """A file with one column of longs; its page really has `page_values` values."""
     dictionary = value.to_bytes(8, "little", signed=True)
     first = _page(2, len(dictionary), (7, _struct([(1, _I32, 1), (2, _I32, 0)]))) + dictionary

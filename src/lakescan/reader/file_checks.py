@@ -112,6 +112,13 @@ def check_columns(metadata: pq.FileMetaData, size: int) -> None:
             raise
 
 
+def footer_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Statistics | None:
+    """A column's statistics; none where its type is not the schema's: there too Arrow would end the process, and
+    whoever reads the column is told."""
+    column = metadata.row_group(group).column(leaf)
+    return column.statistics if column.physical_type == metadata.schema.column(leaf).physical_type else None
+
+
 def check_values(name: str, file: pq.ParquetFile, group: pq.RowGroupMetaData, leaves: Sequence[int]) -> None:
     """An error unless these columns can have a value, or a null, for each row of the row group."""
     for at in leaves:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, may_match
+from lakescan.reader.file_checks import footer_statistics
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class _GroupStatistics:
         leaf = self.leaves.get(column)
         if leaf is None:
             return None
-        found = [self.metadata.row_group(group.index).column(leaf.index).statistics for group in self.groups]
+        found = [footer_statistics(self.metadata, group.index, leaf.index) for group in self.groups]
         nulls = [None if stats is None or not stats.has_null_count else stats.null_count for stats in found]
         return Bounds(
             minimum=_typed([_bound(stats, "min") for stats in found], leaf.type),
