@@ -30,6 +30,7 @@ from lakescan.delta.statistics import parse_statistics, typed_statistics
 from lakescan.delta.typed_action import TypedAction
 from lakescan.errors import CorruptLog, StorageFailure, UnreadableCheckpoint
 from lakescan.locations import has_scheme
+from lakescan.reader.file_checks import check_columns, footer_statistics
 from lakescan.storage import Storage, failure_of_store
 
 _BATCH_ROWS = 4096
@@ -85,6 +86,7 @@ class OpenedOnce:
             if self.size is not None and self.size != source.size():
                 raise CorruptLog(self.name, f"it has {source.size()} bytes and the checkpoint says {self.size}")
             first = _parquet(source, None)
+            check_columns(first.metadata, source.size())
             self._idle.append(first)
             return source, first.metadata, first.schema_arrow
 
@@ -112,7 +114,7 @@ class OpenedOnce:
         return [
             at
             for at, group in enumerate(map(metadata.row_group, range(metadata.num_row_groups)))
-            if not all(_is_all_null(group.column(leaf), group.num_rows) for leaf in leaves)
+            if not all(_is_all_null(footer_statistics(metadata, at, leaf), group.num_rows) for leaf in leaves)
         ]
 
 
@@ -262,8 +264,7 @@ def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> I
             return
 
 
-def _is_all_null(column: pq.ColumnChunkMetaData, rows: int) -> bool:
-    known = column.statistics
+def _is_all_null(known: pq.Statistics | None, rows: int) -> bool:
     return known is not None and known.has_null_count and known.null_count == rows
 
 
