@@ -24,7 +24,7 @@ from lakescan.hudi.log_blocks import LogBlock, log_blocks
 from lakescan.hudi.names import PROPERTIES, instant_of_base_file
 from lakescan.hudi.source_schema import source_schema
 from lakescan.predicate import TRUE
-from lakescan.reader.align import align_batch, find_field
+from lakescan.reader.align import align_batch, find_fields
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.storage import Storage
 
@@ -71,7 +71,7 @@ class OneSchema:
         """A block's rows in the table's schema, as a Parquet file."""
         source = self._source(block.instant)
         # A block of a partial update has some columns only, and means it.
-        places = [find_field(field, rows.schema) for field in source]
+        places = find_fields(source, rows.schema)
         kept = [at for at, place in enumerate(places) if place is not None or not block.is_partial]
         schema, twins = (pa.schema([found.field(at) for at in kept]) for found in (self.schema, source))
         batches = []

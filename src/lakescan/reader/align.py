@@ -23,16 +23,25 @@ def has_id(field: pa.Field) -> bool:
 
 def find_field(source: pa.Field, fields: Iterable[pa.Field]) -> int | None:
     """Where the file holds a field: by its id, or by its name, exactly or else in another case."""
-    found = list(fields)
-    wanted_id = (source.metadata or {}).get(FIELD_ID)
-    if wanted_id is not None:
-        ids = [(field.metadata or {}).get(FIELD_ID) for field in found]
-        return ids.index(wanted_id) if wanted_id in ids else None
-    names = [field.name for field in found]
-    if source.name in names:
-        return names.index(source.name)
-    folded = [name.lower() for name in names]
-    return folded.index(source.name.lower()) if source.name.lower() in folded else None
+    return find_fields([source], fields)[0]
+
+
+def find_fields(sources: Iterable[pa.Field], fields: Iterable[pa.Field]) -> list[int | None]:
+    """The same for several, in one pass over the file's fields: of a wide table both are many."""
+    ids: dict[bytes, int] = {}
+    names: dict[str, int] = {}
+    folded: dict[str, int] = {}
+    for at, field in enumerate(fields):
+        names.setdefault(field.name, at)
+        folded.setdefault(field.name.lower(), at)
+        if field.metadata and FIELD_ID in field.metadata:
+            ids.setdefault(field.metadata[FIELD_ID], at)
+    places = []
+    for source in sources:
+        wanted_id = (source.metadata or {}).get(FIELD_ID)
+        by_name = names.get(source.name, folded.get(source.name.lower()))
+        places.append(by_name if wanted_id is None else ids.get(wanted_id))
+    return places
 
 
 def align_batch(

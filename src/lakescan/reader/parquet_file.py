@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from lakescan.columns import empty_structs
 from lakescan.errors import CorruptDataFile, InvalidTimeZone
 from lakescan.predicate import TRUE, Column, Predicate, columns_of
-from lakescan.reader.align import align_batch, find_field, goes_by_text, has_id
+from lakescan.reader.align import align_batch, find_field, find_fields, goes_by_text, has_id
 from lakescan.reader.file_checks import (
     NOTHING_SAID,
     Said,
@@ -113,15 +113,16 @@ class ParquetRows:
     @cached_property
     def _places(self) -> list[int | None]:
         """For each column of the schema, which top-level column of the file holds it."""
-        return [find_field(source, self.file.schema_arrow) for source in self.source]
+        return find_fields(self.source, self.file.schema_arrow)
 
     @cached_property
     def _columns(self) -> list[str]:
         """Dotted names of the file's leaves to read."""
         found: list[str] = []
+        held = self.file.schema_arrow
         for at, source in zip(self._places, self.source, strict=True):
             if at is not None:
-                field = self.file.schema_arrow.field(at)
+                field = held.field(at)
                 found.extend(_leaf_names(field, source, field.name))
         return found
 

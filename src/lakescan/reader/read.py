@@ -14,7 +14,7 @@ import pyarrow as pa
 from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
 from lakescan.reader.aggregate import partial_rows
-from lakescan.reader.align import align, align_batch, find_field
+from lakescan.reader.align import align, align_batch, find_fields
 from lakescan.reader.file_checks import Said, check_positions
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
@@ -98,7 +98,7 @@ def _with_positions(batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
 
 
 def _aligned(name: str, batch: pa.RecordBatch, source: pa.Schema, schema: pa.Schema) -> pa.RecordBatch:
-    places = [find_field(field, batch.schema) for field in source]
+    places = find_fields(source, batch.schema)
     found = [None if at is None else (batch.column(at), batch.schema.field(at)) for at in places]
     return align_batch(name, batch.num_rows, found, source, schema)
 
