@@ -172,3 +172,12 @@ def test_a_log_without_commits_has_none_to_start_from(tmp_path: Path) -> None:
     listing = list_log(log_of(tmp_path, f"{3:020d}.checkpoint.parquet"))
     with pytest.raises(CommitsNotFound, match="no commit that leads up to its newest version, 3"):
         check_range(listing, 3, 3)
+
+
+def test_versions_are_those_that_have_files_and_never_counted_up(tmp_path: Path) -> None:
+    listing = list_log(log_of(tmp_path, commit(1), commit(2), commit(10**18), checkpoint(7)))
+    assert listing.versions_after(1) == [2, 7, 10**18]
+    began = time.perf_counter()
+    with pytest.raises(MissingCommit):
+        listing.segment()
+    assert time.perf_counter() - began < 5

@@ -132,6 +132,11 @@ class LogListing:
             oldest = commit.version
         return oldest
 
+    def versions_after(self, version: int) -> list[int]:
+        """The versions after one that have a file of their own: a name can claim any number, so none are counted up."""
+        found = {commit.version for commit in self.commits} | {found.version for found in self.checkpoints}
+        return sorted(one for one in found if one > version)
+
     def up_to(self, version: int) -> "LogListing":
         """The listing as it was when this version was the newest."""
         return LogListing(

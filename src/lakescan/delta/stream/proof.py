@@ -79,7 +79,7 @@ def _witnesses(storage: Storage, listing: LogListing, version: int, before: Sequ
         state = _checksum_state(storage, listing, at)
         if state is not None and not _contradicted(state, before[: len(before) - len(behind)]):
             yield _Witness(state, behind)
-    for newer in range(version + 1, listing.latest + 1):
+    for newer in listing.versions_after(version):
         try:
             state = TableState.at(storage, listing, newer)
         except _NOT_THERE:

@@ -131,7 +131,7 @@ def _relaxed(storage: Storage, listing: LogListing, version: int, why: LakescanE
 
 
 def _nearest_newer(storage: Storage, listing: LogListing, version: int, why: LakescanError) -> tuple[int, TableState]:
-    for newer in range(version + 1, listing.latest + 1):
+    for newer in listing.versions_after(version):
         try:
             return newer, TableState.at(storage, listing, newer)
         except _UNREADABLE as error:
