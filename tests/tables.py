@@ -50,8 +50,10 @@ def spark_type(type_: pa.DataType) -> Any:
         return {"type": "struct", "fields": [spark_field(field) for field in type_]}
     if pa.types.is_map(type_):
         key, value = spark_type(type_.key_type), spark_type(type_.item_type)
-        return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
-    return {"type": "array", "elementType": spark_type(type_.value_type), "containsNull": True}
+        nullable = type_.item_field.nullable
+        return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": nullable}
+    element = type_.value_field
+    return {"type": "array", "elementType": spark_type(element.type), "containsNull": element.nullable}
 
 
 def spark_field(field: pa.Field) -> dict[str, Any]:
@@ -63,20 +65,32 @@ def spark_schema(schema: pa.Schema) -> dict[str, Any]:
 
 
 def statistics_of(table: pa.Table, tight: bool | None = None) -> dict[str, Any]:
-    """Delta's statistics of a file's top-level columns, as Delta Spark writes them."""
-    low, high, nulls = {}, {}, {}
+    """Delta's statistics of a file's columns and of the fields of its structs, as Delta Spark writes them."""
+    low, high, nulls = _bounds_of(table)
+    found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
+    return found if tight is None else {**found, "tightBounds": tight}
+
+
+def _bounds_of(table: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    low: dict[str, Any] = {}
+    high: dict[str, Any] = {}
+    nulls: dict[str, Any] = {}
     for name in table.column_names:
         column = table[name]
-        nulls[name] = column.null_count
         kind = column.type
+        if pa.types.is_struct(kind) and kind.num_fields and all(not field.metadata for field in kind):
+            members = [pc.struct_field(column, [at]) for at in range(kind.num_fields)]
+            inside = pa.Table.from_arrays(members, names=[field.name for field in kind])
+            low[name], high[name], nulls[name] = _bounds_of(inside)
+            continue
+        nulls[name] = column.null_count
         if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
             continue
         if column.null_count == len(column):
             continue
         bounds = pc.min_max(column).as_py()
         low[name], high[name] = _json_value(bounds["min"]), _json_value(bounds["max"])
-    found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
-    return found if tight is None else {**found, "tightBounds": tight}
+    return low, high, nulls
 
 
 def _json_value(value: Any) -> Any:

@@ -14,6 +14,7 @@ import lakescan
 from lakescan import errors
 from lakescan.delta.partition_values import typed_partition
 from lakescan.predicate import col
+from lakescan.schema import primitive_type
 from lakescan.time_zones import arrow_zone, instants
 from tests.tables import DeltaBuilder
 
@@ -69,6 +70,157 @@ def test_a_partition_value_is_what_its_text_says_and_not_what_the_path_says(
     type_: pa.DataType, text: str, expected: Any, tmp_path: Path
 ) -> None:
     assert _values(_table(tmp_path, type_, [text, None, ""]).path) == [expected, None, None]
+
+
+# What Delta Spark 4.4 reads (PySpark 4.2, ANSI mode or not); days or microseconds since 1970 for dates and timestamps.
+SPELLINGS: list[tuple[str, dict[str, Any]]] = [
+    (
+        "decimal(10,2)",
+        {
+            "1": "1.00",
+            "1.500": "1.50",
+            "1.505": "1.51",
+            "-1.505": "-1.51",
+            "1.504": "1.50",
+            "1E2": "100.00",
+            "1.5e+3": "1500.00",
+            "0E-18": "0.00",
+            "1E-3": "0.00",
+            "1.25E+1": "12.50",
+            " 1.5 ": "1.50",
+            "+1.5": "1.50",
+            ".5": "0.50",
+            "5.": "5.00",
+            "00012.5": "12.50",
+            "12345678.905": "12345678.91",
+            **dict.fromkeys(["99999999.999", "999999999", "1E10", "0x10", "1_0", "NaN", "1d", "1,5", "1 5", "--1"]),
+        },
+    ),
+    ("decimal(38,18)", {"5E-19": "0.000000000000000001", "1E-19": "0E-18", "123456789012345678901": None}),
+    ("decimal(5,0)", {"2.5": "3", "-0.5": "-1", "99999.4": "99999", "99999.5": None}),
+    (
+        "date",
+        {
+            **dict.fromkeys(["2020-1-1", "2020-01-01T00:00:00", "2020-01-01 12:34:56", " 2020-01-01 ", "2020"], 18262),
+            **dict.fromkeys(["2020-01-01T", "+2020-01-01", "2020-01-01Tgarbage", "\t2020-01-01\n", "2020-01 "], 18262),
+            "2020-5": 18383,
+            "-0044-03-15": -735525,
+            "12020-01-01": 3670687,
+            "0000-01-01": -719528,
+            "-12020-01-01": -5109743,
+            "18262": 5950531,
+            "5881580-07-11": 2**31 - 1,
+            "-5877641-06-23": -(2**31),
+            **dict.fromkeys(["2020-02-30", "20-01-01", "2020/01/01", "20200101", "2020-01-01Z", "epoch", "2020-"]),
+            **dict.fromkeys(["2020-001-01", "5881581-01-01", "2020-01-01\u00a0", "020-01-01", "today"]),
+        },
+    ),
+    (
+        "timestamp",
+        {
+            **dict.fromkeys(["2020-01-01", "2020-1-1", "2020", "\t2020-01-01\n"], 1577836800000000),
+            "2020-01-01 12": 1577880000000000,
+            "2020-01-01 12:34": 1577882040000000,
+            "2020-01-01 1:2:3": 1577840523000000,
+            "2020-01-01 12:34:56.": 1577882096000000,
+            **dict.fromkeys([f"2020-01-01 12:34:56{z}" for z in ("Z", " Z", "UTC", " UTC", ".Z")], 1577882096000000),
+            **dict.fromkeys([f"2020-01-01T12:34:56{z}" for z in ("+01", "+1", "+1:00", "+0100")], 1577878496000000),
+            **dict.fromkeys([f"2020-01-01T12:34:56{z}" for z in (" Europe/Paris", "+01:00:00")], 1577878496000000),
+            "2020-01-01 12:34:56+01:5": 1577878196000000,
+            "2020-01-01 12:34:56 PST": 1577910896000000,
+            "2020-01-01 12:34:56 UTC+02:30": 1577873096000000,
+            "2020-01-01T12:34:56-08:00": 1577910896000000,
+            "2020-01-01 12:34:56.123456789": 1577882096123456,
+            "-0044-03-15 00:00:00": -63549360000000000,
+            "12020-01-01 00:00:00": 317147356800000000,
+            "294247-01-10 04:00:54": 9223372036854000000,
+            **dict.fromkeys(["2020-02-30 00:00:00", "2020-01-01 24:00:00", "2020-01-01 12:34:", "2020-01-01 12:34Z"]),
+            **dict.fromkeys(["2020-01-01T12:34:56+25:00", "2020-01-01 12:34:56 Nowhere", "1577836800", "now"]),
+            **dict.fromkeys(["294248-01-01 00:00:00", "12:34:56"]),
+        },
+    ),
+    (
+        "timestamp_ntz",
+        {
+            **dict.fromkeys(["2020-01-01T12:34:56Z", "2020-01-01T12:34:56+01:00"], 1577882096000000),
+            "2020-1-1 1:2:3": 1577840523000000,
+            "12:34:56": None,
+            "2020-01-01T12:34:56 Nowhere": None,
+        },
+    ),
+    (
+        "boolean",
+        {
+            **dict.fromkeys(["TRUE", "t", "y", "yes", "1", " true ", "\ttrue\n"], True),
+            **dict.fromkeys(["False", "f", "n", "no", "0"], False),
+            **dict.fromkeys(["on", "off", "2", "null", "0.0"]),
+        },
+    ),
+    (
+        "integer",
+        {
+            " 1 ": 1,
+            "\t1\n": 1,
+            "+1": 1,
+            "1.0": 1,
+            "1.9": 1,
+            "-1.9": -1,
+            "1.": 1,
+            ".": 0,
+            ".5": 0,
+            "007": 7,
+            **dict.fromkeys(["1e2", "0x1", "2147483648", "1 1", "1L", "-", "--1", "1_000", "1.5.2"]),
+        },
+    ),
+    ("byte", {"1.5": 1, " 5 ": 5, "-129": None}),
+    ("long", {"1.7": 1, "-9223372036854775808": -(2**63), "9223372036854775808": None}),
+    (
+        "double",
+        {
+            " 1.5 ": 1.5,
+            "1E+2": 100.0,
+            "1d": 1.0,
+            "1.5F": 1.5,
+            ".5": 0.5,
+            "5.": 5.0,
+            "+5": 5.0,
+            "-0.0": -0.0,
+            **dict.fromkeys(["inf", "Infinity", "+Infinity", "1e400"], float("inf")),
+            "-inf": float("-inf"),
+            "nan": float("nan"),
+            "1_0": None,
+            "--5": None,
+            "0x10": None,
+            "NaNd": None,
+        },
+    ),
+    ("float", {"1e39": float("inf"), "16777217": 16777216.0, "1.5d": 1.5}),
+]
+
+
+@pytest.mark.parametrize(("kind", "cases"), SPELLINGS, ids=[kind for kind, _ in SPELLINGS])
+def test_an_unusual_spelling_is_the_value_that_delta_spark_reads_or_an_error(kind: str, cases: dict[str, Any]) -> None:
+    type_ = primitive_type(kind)
+    assert type_ is not None
+    number = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}.get(kind, type_)
+    texts = pa.struct([("p", pa.string())])
+    for text, expected in cases.items():
+        found = pa.array([{"p": text}, {"p": None}, {"p": text}], texts)
+        if expected is None:
+            with pytest.raises(errors.CorruptLog, match="partition column p"):
+                typed_partition(found, [pa.field("p", type_)], "UTC", "log")
+            continue
+        value = Decimal(expected) if kind.startswith("decimal") else expected
+        typed = typed_partition(found, [pa.field("p", type_)], "UTC", "log").field(0).cast(number)
+        assert repr(typed.to_pylist()) == repr([value, None, value]), text
+
+
+def test_usual_and_unusual_spellings_of_one_column_are_read_together() -> None:
+    texts = [{"p": text} for text in ("2020-01-01 00:00:00", "2020-1-2", None, "2020-01-03T00:00:00 UTC", "")]
+    found = pa.array(texts, pa.struct([("p", pa.string())]))
+    typed = typed_partition(found, [pa.field("p", INSTANT)], "America/Los_Angeles", "log").field(0)
+    expected = [datetime(2020, 1, 1, 8, tzinfo=UTC), datetime(2020, 1, 2, 8, tzinfo=UTC)]
+    assert typed.to_pylist() == [*expected, None, datetime(2020, 1, 3, tzinfo=UTC), None]
 
 
 def test_a_partition_value_that_the_log_leaves_out_is_null(tmp_path: Path) -> None:

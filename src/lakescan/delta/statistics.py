@@ -21,7 +21,7 @@ from lakescan.delta.actions import StatisticsRequest
 from lakescan.delta.believable_statistics import believable
 from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.delta.json_lines import read_json_lines
-from lakescan.scan.statistics import counts_of, statistics_type
+from lakescan.scan.statistics import counts_of, nullable, statistics_type
 
 _CHUNK = 1024
 _ROWS_FIRST = r'^\s*\{\s*"numRecords"\s*:\s*(?P<rows>\d{1,18})\s*[,}]'
@@ -96,7 +96,8 @@ def _counts(wanted: StatisticsRequest) -> StatisticsRequest:
 def _as_bounds(found: pa.Array | None, wanted: StatisticsRequest, widen: Any) -> pa.Array | None:
     if found is None:
         return None
-    return _convert(found, pa.struct(list(wanted.logical)), pa.struct(list(wanted.physical)), widen, wanted.once_float)
+    logical = nullable(pa.struct(list(wanted.logical)))
+    return _convert(found, logical, pa.struct(list(wanted.physical)), widen, wanted.once_float)
 
 
 def _convert(
@@ -118,7 +119,7 @@ def _convert(
         )
     if not children:
         return pa.nulls(len(found), logical)
-    return pa.StructArray.from_arrays(children, fields=[field.with_nullable(True) for field in logical])
+    return pa.StructArray.from_arrays(children, fields=list(logical))
 
 
 def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:

@@ -5,7 +5,6 @@ What is left can still serve for skipping: see `implied`.
 """
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow as pa
 from lakescan.errors import AmbiguousColumn, InvalidFilter, UnknownColumn
 from lakescan.predicate.bind import bind
 from lakescan.predicate.nulls import is_null, is_true
+from lakescan.predicate.split import combine
 from lakescan.predicate.tree import (
     OPERATORS,
     And,
@@ -62,9 +62,9 @@ def _predicate(expression: Expression) -> Predicate:
         case Column():
             return Comparison("=", expression, Literal(True, pa.bool_()))
         case Call("AND", parts):
-            return reduce(And, map(_predicate, parts))
+            return combine(And, [_predicate(part) for part in parts])
         case Call("OR", parts):
-            return reduce(Or, map(_predicate, parts))
+            return combine(Or, [_predicate(part) for part in parts])
         case Call("NOT", (child,)):
             return Not(_predicate(child))
         case Call("IS_NULL", (child,)):

@@ -29,7 +29,7 @@ def counts_of(fields: Iterable[pa.Field]) -> pa.StructType:
 
 def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
     """Statistics for these columns: unknown values are null, so every field is nullable."""
-    leaves = _nullable(pa.struct(list(fields)))
+    leaves = nullable(pa.struct(list(fields)))
     return pa.struct(
         [
             ("numRecords", pa.int64()),
@@ -100,7 +100,8 @@ class FileStatistics:
         return Bounds(value, value, value.is_null().cast(pa.int64()), ones, number)
 
 
-def _nullable(type_: pa.DataType) -> pa.DataType:
+def nullable(type_: pa.DataType) -> pa.DataType:
+    """The same type without NOT NULL on any field of its structs."""
     if not pa.types.is_struct(type_):
         return type_
-    return pa.struct([pa.field(field.name, _nullable(field.type)) for field in type_])
+    return pa.struct([pa.field(field.name, nullable(field.type)) for field in type_])
