@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from lakescan.errors import UnsupportedType
 from lakescan.reader.align import find_fields
-from lakescan.schema import FIELD_ID, VARIANT, arrow_schema, as_nullable, field_at, primitive_type, prune, twin_of
+from lakescan.schema import (
+    FIELD_ID,
+    VARIANT,
+    arrow_schema,
+    as_nullable,
+    field_at,
+    has_padding,
+    padded_length,
+    primitive_type,
+    prune,
+    twin_of,
+)
 from tests.tables import spark_schema
 
 
@@ -177,3 +188,81 @@ def test_a_schema_of_many_columns_is_pruned_and_found_in_one_pass() -> None:
     assert time.perf_counter() - began < 20
     assert kept.names == names
     assert places == list(range(30_000))
+
+
+_NOTE = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def _noted(type_: Any, raw: str) -> dict[str, Any]:
+    return {"fields": [{"name": "c", "type": type_, "nullable": True, "metadata": {_NOTE: raw}}]}
+
+
+def _structs(*fields: tuple[str, Any]) -> dict[str, Any]:
+    named = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in fields]
+    return {"type": "struct", "fields": named}
+
+
+_ARRAY = {"type": "array", "elementType": "string", "containsNull": True}
+_MAP = {"type": "map", "keyType": "string", "valueType": _structs(("q", "string")), "valueContainsNull": True}
+
+
+def _lengths(field: pa.Field) -> list[int]:
+    kind = field.type
+    children = list(kind) if pa.types.is_struct(kind) else []
+    children = [kind.key_field, kind.item_field] if pa.types.is_map(kind) else children
+    children = [kind.value_field] if pa.types.is_list(kind) else children
+    own = padded_length(field)
+    return ([] if own is None else [own]) + [length for child in children for length in _lengths(child)]
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw", "lengths"),
+    [
+        ("string", "char(5)", [5]),
+        ("string", "varchar(5)", []),
+        ("char(5)", "char(5)", [5]),
+        (_ARRAY, "array<char(3)>", [3]),
+        (_ARRAY, "array<varchar(3)>", []),
+        (_MAP, "map<char(2),struct<q:char(4)>>", [2, 4]),
+        (
+            _structs(("a", "string"), ("b:,<", "decimal(3,1)"), ("d", _ARRAY)),
+            "struct<a:char(5),b:,<:decimal(3,1),d:array<char(1)>>",
+            [5, 1],
+        ),
+        # A query reads only some fields of a struct, and the note is still that of the whole column.
+        (
+            _structs(("m", _MAP)),
+            "struct<a:char(5),n:decimal(3,1),m:map<char(2),struct<p:int,q:char(4)>>,z:int>",
+            [2, 4],
+        ),
+        (_structs(("z", "integer")), "struct<a:char(5),n:array<char(1)>,z:int>", []),
+    ],
+)
+def test_a_char_is_known_by_its_length_at_any_depth(type_: Any, raw: str, lengths: list[int]) -> None:
+    (field,) = arrow_schema(_noted(type_, raw))
+    assert _lengths(field) == lengths
+    assert has_padding(field.type) == (pa.types.is_nested(field.type) and bool(lengths))
+
+
+@pytest.mark.parametrize("raw", ["array<char(3)", "map<char(2),int>", "struct<b:char(1)>", "char(3) char(4)"])
+def test_lengths_that_are_not_those_of_the_column_are_refused(raw: str) -> None:
+    with pytest.raises(UnsupportedType, match="c has the type"):
+        arrow_schema(_noted(_structs(("a", _ARRAY)), raw))
+
+
+@pytest.mark.parametrize(
+    ("name", "type_"),
+    [
+        ("interval year to month", pa.int32()),
+        ("interval year", pa.int32()),
+        ("interval month", pa.int32()),
+        ("interval day to second", pa.duration("us")),
+        ("interval day", pa.duration("us")),
+        ("interval hour to minute", pa.duration("us")),
+        ("interval", None),
+        ("geometry(OGC:CRS84)", None),
+        ("geography(OGC:CRS84, SPHERICAL)", None),
+    ],
+)
+def test_intervals_are_what_files_store_and_shapes_on_the_earth_are_not_known(name: str, type_: Any) -> None:
+    assert primitive_type(name) == type_

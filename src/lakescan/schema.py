@@ -2,8 +2,8 @@
 
 The translation loses nothing that values need: every type has exactly one Arrow type, and a type without one
 is refused by name. A field whose metadata holds `parquet.field.id` keeps that id where Arrow keeps it, so
-that files can be matched by id; a string with a collation says so in its field's metadata, and a CHAR column the
-length that its values are padded to.
+that files can be matched by id; a string with a collation says so in its field's metadata, and a CHAR, at any depth,
+the length that its values are padded to. A year-month interval is a number of months, as files store it.
 """
 
 import re
@@ -49,9 +49,12 @@ _PRIMITIVES: dict[str, pa.DataType] = {
     "void": pa.null(),
     "variant": VARIANT,
 }
+_MONTHS = re.compile(r"^interval (?:year|month)(?: to month)?$")
+_DURATION = re.compile(r"^interval (?:day|hour|minute|second)(?: to (?:hour|minute|second))?$")
 _DECIMAL = re.compile(r"^decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)$")
 _LIMITED = re.compile(r"^(?:var)?char\(\d+\)$")
 _PADDED = re.compile(r"\bchar\(\s*(\d+)\s*\)")
+_LEAF = re.compile(r"[a-z_][a-z0-9_ ]*(?:\([^()]*\))?", re.IGNORECASE)
 
 
 def arrow_schema(struct: dict[str, Any]) -> pa.Schema:
@@ -68,24 +71,82 @@ def _field(field: dict[str, Any], parent: str) -> pa.Field:
     if field["type"] == "string" and notes.get(_SPARK_COLLATIONS):
         # A string has one entry. Its key is the field's name, but a rename may have left the old one.
         metadata[COLLATION] = str(next(iter(notes[_SPARK_COLLATIONS].values()))).encode()
-    if length := _padded_to(field["type"], str(notes.get(_SPARK_LENGTH, "")), path):
-        metadata[CHAR_LENGTH] = length.encode()
-    return pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata or None)
-
-
-def _padded_to(type_: Any, raw: str, path: str) -> str | None:
-    """The length of a CHAR; Spark tells it in a note beside the type, also for those inside a nested type."""
-    plain = isinstance(type_, str)
-    found = _PADDED.search(raw) or (_PADDED.search(type_) if plain else None)
-    if found and not plain:
+    made = pa.field(field["name"], _type(field["type"], path), field.get("nullable", True), metadata or None)
+    raw = str(notes.get(_SPARK_LENGTH, field["type"] if isinstance(field["type"], str) else ""))
+    if not _PADDED.search(raw):
+        return made
+    # Spark tells the lengths in a note beside a column's type, also of those inside a nested one.
+    noted, rest = _with_lengths(made, raw)
+    if rest:
         raise UnsupportedType(path, raw)
-    return found[1] if found else None
+    return noted
+
+
+def _with_lengths(field: pa.Field, raw: str) -> tuple[pa.Field, str]:
+    """The field with the lengths of the CHARs that Spark's text of its type begins with, and the rest of the text.
+
+    Names stand in the text as they are, so it can be read only beside the type itself, of which a query may have left
+    out fields. What is not the text of the type stays.
+    """
+    kind = field.type
+    if pa.types.is_map(kind) and raw.startswith("map<"):
+        key, rest = _with_lengths(kind.key_field, raw.removeprefix("map<"))
+        item, rest = _with_lengths(kind.item_field, rest.removeprefix(","))
+        return field.with_type(pa.map_(key, item)), _after(rest, ">")
+    if pa.types.is_list(kind) and raw.startswith("array<"):
+        element, rest = _with_lengths(kind.value_field, raw.removeprefix("array<"))
+        return field.with_type(pa.list_(element)), _after(rest, ">")
+    if pa.types.is_struct(kind) and raw.startswith("struct<"):
+        rest, children = raw.removeprefix("struct<"), []
+        for child in kind:
+            while not rest.startswith(f"{child.name}:"):
+                if rest[:1] in ("", ">"):
+                    return field, raw
+                rest = _behind_a_field(rest)
+            noted, rest = _with_lengths(child, rest.removeprefix(f"{child.name}:"))
+            children.append(noted)
+            rest = rest.removeprefix(",")
+        while rest[:1] not in ("", ">"):
+            rest = _behind_a_field(rest)
+        return field.with_type(pa.struct(children)), _after(rest, ">")
+    found = _LEAF.match(raw)
+    if found is None or pa.types.is_nested(kind):
+        return field, raw
+    length = _PADDED.match(found[0])
+    noted = {**(field.metadata or {}), CHAR_LENGTH: length[1].encode()} if length else field.metadata
+    return field.with_metadata(noted), raw[found.end() :]
+
+
+def _behind_a_field(text: str) -> str:
+    """The text behind the field of a struct that it begins with; where that is the last one, from the bracket on."""
+    depth = 0
+    for at, character in enumerate(text):
+        if depth == 0 and character in ",>":
+            return text[at:].removeprefix(",")
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0)
+    return ""
+
+
+def _after(text: str, expected: str) -> str:
+    """The text behind what it must begin with; where it does not, a text that nothing begins with."""
+    return text.removeprefix(expected) if text.startswith(expected) else f"\0{text}"
 
 
 def padded_length(field: pa.Field) -> int | None:
     """How long a CHAR column's values are, with the spaces behind them; None for any other column."""
     length = (field.metadata or {}).get(CHAR_LENGTH)
     return None if length is None else int(length)
+
+
+def has_padding(type_: pa.DataType) -> bool:
+    """Whether there is a CHAR somewhere inside."""
+    if pa.types.is_struct(type_):
+        children = list(type_)
+    elif pa.types.is_map(type_):
+        children = [type_.key_field, type_.item_field]
+    else:
+        children = [type_.value_field] if pa.types.is_list(type_) else []
+    return any(padded_length(child) is not None or has_padding(child.type) for child in children)
 
 
 def padded(values: pa.Array, field: pa.Field) -> pa.Array:
@@ -120,6 +181,10 @@ def primitive_type(name: str) -> pa.DataType | None:
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
     if name == "decimal":
         return pa.decimal128(10, 0)
+    if _MONTHS.match(name):
+        return pa.int32()
+    if _DURATION.match(name):
+        return pa.duration("us")
     return pa.string() if _LIMITED.match(name) else None
 
 

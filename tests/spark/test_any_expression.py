@@ -199,7 +199,7 @@ def test_every_function_of_the_translation_gives_the_same_rows_with_and_without_
     filters = []
     for _, kind, text in FUNCTIONS:
         filled = words.plainly(text)
-        filters.append(filled if kind == "bool" else f"{filled} <= {LITERALS[kind][1]}")
+        filters.append(filled if kind == "bool" else f"{filled} <= {LITERALS[kind][0]}")
     # Spark evaluates the conditions as columns, with nothing to push: the rows that each must keep.
     columns = ", ".join(f"({text}) AS c{at}" for at, text in enumerate(filters))
     rows = spark.sql(f"SELECT id, {columns} FROM {views[1]}").collect()

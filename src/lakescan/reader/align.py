@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from lakescan.columns import empty_structs
 from lakescan.errors import SchemaMismatch
 from lakescan.reader.variant import whole_variants
-from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, is_variant, padded
+from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, has_padding, is_variant, padded
 
 
 def has_id(field: pa.Field) -> bool:
@@ -70,7 +70,7 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     if is_variant(wanted):
         return whole_variants(array)
     # The same names in the file mean the same fields only where the table's own names are the files' names.
-    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True):
+    if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True) and not has_padding(wanted):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
         return _align_struct(array, found, source, target)
@@ -150,7 +150,12 @@ def _becomes(found: pa.DataType, wanted: pa.DataType) -> bool:
     if kinds.is_null(found):
         return True
     if kinds.is_integer(found):
+        if kinds.is_duration(wanted):
+            # A day-time interval is stored as its microseconds, with nothing beside them that says so.
+            return bool(kinds.is_int64(found))
         return kinds.is_integer(wanted) or kinds.is_decimal(wanted) or (kinds.is_float64(wanted) and _is_narrow(found))
+    if kinds.is_duration(found):
+        return bool(kinds.is_duration(wanted))
     if kinds.is_floating(found):
         return kinds.is_float64(wanted) and not kinds.is_float64(found)
     if kinds.is_decimal(found):

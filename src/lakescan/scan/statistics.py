@@ -45,7 +45,7 @@ def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
 
 def has_bounds(type_: pa.DataType) -> bool:
     """Whether columns of this type have an order that statistics can speak of."""
-    return not (pa.types.is_nested(type_) or pa.types.is_null(type_))
+    return not (pa.types.is_nested(type_) or pa.types.is_null(type_) or pa.types.is_duration(type_))
 
 
 def wide_bounds(statistics: pa.StructArray, deleted: pa.Array) -> pa.BooleanArray:

@@ -1,12 +1,14 @@
 """Columns of Spark's schema (as JSON) whose values compare by their bits and bytes, as Arrow compares them.
 
 A string with a collation does not: what is equal and what comes first is the collation's business. Nor does a
-CHAR column, whose values Spark pads when it reads them.
+column with a CHAR in it, whose values Spark pads when it reads them. An interval is a number only to its files.
 """
 
+import re
 from typing import Any
 
 _COLLATIONS = "__COLLATIONS"
+_CHAR = re.compile(r"\bchar\(")
 _PADDED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
@@ -26,4 +28,5 @@ def plain_field(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]
 def _compares_plainly(field: dict[str, Any]) -> bool:
     metadata = field.get("metadata") or {}
     kind = str(metadata.get(_PADDED, field["type"])).lower()
-    return _COLLATIONS not in metadata and "collate" not in kind and not kind.startswith("char")
+    special = "collate" in kind or kind.startswith("interval") or _CHAR.search(kind) is not None
+    return _COLLATIONS not in metadata and not special

@@ -119,7 +119,9 @@ _READ_TEXT: dict[pa.DataType, Callable[[str], Any]] = {
 
 
 def _type(java_type: JavaObject) -> pa.DataType | None:
-    return primitive_type(str(java_type.json()).strip('"'))
+    name = str(java_type.json()).strip('"')
+    # Of an interval only its files know that it is a number.
+    return None if name.startswith("interval") else primitive_type(name)
 
 
 def _literal(expression: JavaObject) -> Literal | None:

@@ -5,6 +5,8 @@ comparisons of a column with a literal of its own type or with a column of its o
 and every AND, OR, NOT and IS NULL over these; for all types but nested ones, NaN and -0.0 included. Functions,
 casts, collated strings and padded CHAR columns stay with Spark. What a filter that stays implies still skips.
 
+A filter behind one that may fail for some row is left to Spark, as Spark would not have come to it for that row.
+
 Where a plan has several scans of ours, filters on data columns are evaluated by the reader and left to Spark as
 well: Spark sends a join's values to the other side at run time only where it sees a filter on this one. It finds
 few rows left to look at.
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakescan.predicate import TRUE, Expression, Predicate, columns_of, exact, implied
+from lakescan.predicate.failing import may_fail
 from lakescan.scan.builder import ScanBuilder
 from lakescan.spark.columns import plain_field
 
@@ -52,8 +55,16 @@ class FilterRules:
     spark_schema: dict[str, Any]
     zone: str
 
-    def take(self, expression: Expression, wanted: ScanBuilder, alone: bool = True) -> tuple[ScanBuilder, bool]:
-        """The scan with as much of the filter as it can have, and whether Spark need not know of it any more."""
+    def may_fail(self, expression: Expression, wanted: ScanBuilder) -> bool:
+        return may_fail(expression, wanted.spec.snapshot.schema)
+
+    def take(
+        self, expression: Expression, wanted: ScanBuilder, alone: bool = True, unfailing: bool = True
+    ) -> tuple[ScanBuilder, bool]:
+        """The scan with as much of the filter as it can have, and whether Spark need not know of it any more.
+
+        `alone`: the plan has no other scan; `unfailing`: no filter before this one may fail.
+        """
         schema = wanted.spec.snapshot.schema
         whole = exact(expression, schema)
         if whole is None:
@@ -61,7 +72,7 @@ class FilterRules:
         if self._plain(whole) != whole:
             return wanted, False
         by_partition = all(column.path[0] in wanted.spec.snapshot.partition_columns for column in columns_of(whole))
-        if by_partition or wanted.spec.settings.filters:
+        if by_partition or (wanted.spec.settings.filters and unfailing):
             return wanted.filter(whole), by_partition or alone or not wanted.spec.settings.runtime_filters
         return wanted.skip_unless(whole), False
 

@@ -39,10 +39,11 @@ class SparkScanBuilder(Proxy):
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        left, alone = [], _SCANS.used(self.bridge.thread)
+        left, alone, unfailing = [], _SCANS.used(self.bridge.thread), True
         for predicate in predicates:
-            before = self._wanted
-            self._wanted, claimed = self._rules.take(read_expression(self.bridge, predicate), before, alone)
+            before, expression = self._wanted, read_expression(self.bridge, predicate)
+            self._wanted, claimed = self._rules.take(expression, before, alone, unfailing)
+            unfailing = unfailing and not self._rules.may_fail(expression, before)
             if self._wanted != before:
                 self._pushed.append(predicate)
             if not claimed:

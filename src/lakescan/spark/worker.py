@@ -12,9 +12,18 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import BooleanType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    IntegerType,
+    MapType,
+    StructField,
+    StructType,
+    YearMonthIntervalType,
+)
 
 from lakescan.errors import LakescanError
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
@@ -66,7 +75,21 @@ def keep_what_is_loaded() -> None:
 
 def worker_schema(schema: StructType) -> StructType:
     """The columns that batches have on their way from a worker to Spark."""
-    return schema if schema.fields else StructType([StructField(_ROW, BooleanType())])
+    return _sendable(schema) if schema.fields else StructType([StructField(_ROW, BooleanType())])
+
+
+def _sendable(type_: Any) -> Any:
+    """The type with year-month intervals as what Spark holds them as, a number: PySpark has no Arrow type for them."""
+    if isinstance(type_, YearMonthIntervalType):
+        return IntegerType()
+    if isinstance(type_, ArrayType):
+        return ArrayType(_sendable(type_.elementType), type_.containsNull)
+    if isinstance(type_, MapType):
+        return MapType(_sendable(type_.keyType), _sendable(type_.valueType), type_.valueContainsNull)
+    if isinstance(type_, StructType):
+        fields = type_.fields
+        return StructType([StructField(f.name, _sendable(f.dataType), f.nullable, f.metadata) for f in fields])
+    return type_
 
 
 def _the_rest(task: ReadTask | ReadyRows, given: int) -> ReadTask | ReadyRows:
