@@ -240,6 +240,9 @@ def test_a_random_aggregate_or_group_gives_the_same_rows_with_and_without_pushdo
     depth = words.random.randint(0, 2)
     kind = words.random.choice(["int", "double", "decimal", "text", "date", "moment", "local", "bool", "folded"])
     inside = words.expression(kind, depth)
+    if inside in LITERALS[kind]:
+        # Spark hands COUNT(DISTINCT literal) over as COUNT(*), to every source: see docs/aggregates.md.
+        inside = words.filled(f"{{{kind}}}", 0)
     functions = words.random.sample(AGGREGATES, words.random.randint(1, 3))
     if kind in ("int", "decimal"):
         functions.append(words.random.choice(["sum({e})", "avg({e})"]))
