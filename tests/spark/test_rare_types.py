@@ -53,9 +53,7 @@ def test_a_char_inside_a_struct_array_or_map_is_padded_as_delta_spark_pads_it(
     assert [dict(row["m"]) for row in found] == [{"k ": "v"}, {}]
     rows = spark.sql(f"SELECT * FROM delta.`{path}` ORDER BY id").collect()
     assert [(row.id, row.s and tuple(row.s), row.l, row.m) for row in rows] == CHARS
-    assert spark.sql(f"SELECT s.b, l FROM delta.`{path}` WHERE id = 1").collect() == [
-        ("x", ["a  ", None])
-    ]
+    assert spark.sql(f"SELECT s.b, l FROM delta.`{path}` WHERE id = 1").collect() == [("x", ["a  ", None])]
     assert spark.sql(f"SELECT max(s.a) FROM delta.`{path}`").collect() == [("x   ",)]
 
 
