@@ -77,7 +77,7 @@ def test_orders_and_aggregates_of_fields_that_are_not_null_inside_their_structs(
         path, _ = random.choice(table.leaves)
         known = [value for value in table.values(path).values() if value is not None]
         how = Aggregation((), tuple(Aggregate(name, Column(path)) for name in ("count", "min", "max")))
-        (row,) = snapshot.scan().aggregate(how).to_arrow().to_pylist()
+        (row,) = snapshot.scan().aggregate(how).build().to_arrow().to_pylist()
         assert list(row.values()) == [len(known), min(known, default=None), max(known, default=None)]
         limit, down = random.randint(1, 6), random.random() < 0.5
         by = SortColumn(Column(path), down, nulls_first=random.random() < 0.5)
