@@ -361,12 +361,51 @@ class UnsupportedSpark(LakescanError):
         super().__init__(why)
 
 
+class StoppedSession(LakescanError, ValueError):
+    """A SparkSession that was stopped."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This Spark session has been stopped. Make a new one, with lakescan.session() or SparkSession.builder, and "
+            "call lakescan.install and lakescan.attach for it again."
+        )
+
+
+class NotASession(LakescanError, TypeError):
+    """Something else than a SparkSession in the place of one: most often arguments that were swapped."""
+
+    def __init__(self, found: object) -> None:
+        super().__init__(
+            f"The first argument must be a SparkSession, not {found!r}: write lakescan.read(spark, path), "
+            "lakescan.attach(spark, name, path)."
+        )
+
+
+class JavaNotFound(LakescanError):
+    """Spark could not be started because there is no Java, or too old a one."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"Spark needs Java 17 or newer, and {found}. Install one (apt-get install openjdk-17-jre-headless, "
+            "dnf install java-21-openjdk-headless, brew install openjdk@17), or set JAVA_HOME to the folder of one."
+        )
+
+
+class WrongFormat(LakescanError, ValueError):
+    """A table of one format under the name of another."""
+
+    def __init__(self, location: str, asked: str, found: str) -> None:
+        super().__init__(
+            f"{location} is a {found.capitalize()} table, not a {asked.capitalize()} one: write {found}.`{location}`."
+        )
+
+
 class ReadOnly(LakescanError):
     """A statement that would change a table or a catalog."""
 
-    def __init__(self, catalog: str, statement: str) -> None:
+    def __init__(self, where: str, statement: str) -> None:
         super().__init__(
-            f"{statement} is not possible in the catalog {catalog}: Lakescan reads tables and never changes them. "
+            f"{statement} is not possible in {where}: Lakescan reads tables and never changes them. "
             "Write with the engine that owns the table."
         )
 

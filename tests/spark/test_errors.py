@@ -109,8 +109,8 @@ def test_a_deletion_vector_with_a_wrong_checksum_is_named_by_the_worker(spark: S
         ("CREATE TABLE lake.u (id INT)", UnsupportedOperationException, "LAKESCAN_READ_ONLY"),
         ("ALTER TABLE lake.t ADD COLUMN x INT", UnsupportedOperationException, "LAKESCAN_READ_ONLY"),
         ("ALTER TABLE lake.t RENAME TO lake.v", UnsupportedOperationException, "LAKESCAN_READ_ONLY"),
-        ("INSERT INTO lake.t VALUES (1)", AnalysisException, "does not support append"),
-        ("DELETE FROM lake.t WHERE id = 1", AnalysisException, "does not support deletes"),
+        ("INSERT INTO lake.t VALUES (1)", UnsupportedOperationException, "LAKESCAN_READ_ONLY"),
+        ("DELETE FROM lake.t WHERE id = 1", UnsupportedOperationException, "LAKESCAN_READ_ONLY"),
     ],
 )
 def test_a_statement_that_would_write_is_refused(

@@ -67,10 +67,8 @@ def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties
         version = _newest_by_file_time(by_file, moment_ms)
     newest = own_time(commits[-1]) if by_commit else _monotonic(by_file)[-1] if by_file else 0
     if version is None or moment_ms > newest:
-        when = datetime.fromtimestamp(moment_ms / 1000, timezone.utc).isoformat()
-        relation = "before its first" if version is None else "after its newest"
-        wanted = f"{when}, which is {relation} commit"
-        raise listing.not_found(wanted)
+        relation = "before its first commit" if version is None else f"after its newest commit, of {_spelled(newest)}"
+        raise listing.not_found(f"{_spelled(moment_ms)}, which is {relation}")
     return version
 
 
@@ -84,15 +82,19 @@ def commit_after(storage: Storage, listing: LogListing, moment_ms: int, properti
     if at is None:
         at = _first_not_before(commits[inside:], moment_ms, own_time) + inside
     if at == len(commits):
-        raise CommitsNotFound(
-            storage.location, f"{asked}, which is after its newest commit", listing.first_commit, listing.latest
-        )
+        newest = own_time(commits[-1]) if inside < len(commits) else times[-1]
+        wanted = f"{asked}, which is after its newest commit, of {_spelled(newest)}"
+        raise CommitsNotFound(storage.location, wanted, listing.first_commit, listing.latest)
     first = commits[at].version
     if at == 0 and first > 0 and (times[0] if inside else own_time(commits[0])) > moment_ms:
         raise CommitsNotFound(
             storage.location, f"{asked}, which is before its first commit", listing.first_commit, listing.latest
         )
     return first
+
+
+def _spelled(moment_ms: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=moment_ms)).isoformat()
 
 
 def rising_times(commits: Sequence[Commit]) -> dict[int, int]:

@@ -112,7 +112,9 @@ def pinned(snapshot: HudiSnapshot, given: Mapping[str, str]) -> dict[str, str]:
     """The options that ask for just what a snapshot is that was read with `given`."""
     own = {name: value for name, value in given.items() if name not in _TRAVEL}
     if range_asked(given):
-        return {**own, END: snapshot.timeline.completions.get(snapshot.instant, snapshot.instant)}
+        # Commits of later on may end before an end that is to come.
+        newest = max(_ended(snapshot.timeline).values(), default=snapshot.instant)
+        return {**own, END: min(_digits(given[END]), newest) if END in given else newest}
     return {**own, "versionAsOf": snapshot.instant}
 
 
@@ -141,7 +143,7 @@ def _incremental(table: HudiTable, given: Mapping[str, str]) -> HudiSnapshot:
     timeline = table.snapshot().timeline
     begin = "" if given[BEGIN] == _EARLIEST else _digits(given[BEGIN])
     end = _digits(given[END]) if END in given else _NO_COMMIT
-    ended = {instant: timeline.completions.get(instant, instant) for instant in timeline.instants}
+    ended = _ended(timeline)
     chosen = [instant for instant, at in ended.items() if begin < at <= end]
     if timeline.has_archived and all(at > begin for at in ended.values()):
         raise VersionNotFound(
@@ -157,6 +159,11 @@ def _incremental(table: HudiTable, given: Mapping[str, str]) -> HudiSnapshot:
             "Give a begin and an end at which no write was under way.",
         )
     return HudiSnapshot.of(table.storage, chosen[-1], timeline, since=chosen[0])
+
+
+def _ended(timeline: Timeline) -> dict[str, str]:
+    """When each commit was completed, by which Hudi tells ranges; before table version 8, its own name."""
+    return {instant: timeline.completions.get(instant, instant) for instant in timeline.instants}
 
 
 def _digits(text: str) -> str:

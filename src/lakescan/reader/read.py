@@ -25,21 +25,22 @@ def read_task(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordB
     """The rows of a task, file after file, in batches that are never empty."""
     if isinstance(task, ReadyRows):
         return iter(task.rows.to_batches())
-    rows = _rows(plan, task)
+    rows = (batch for _, batch in rows_of_pieces(plan, task))
     if plan.aggregation is not None:
         return partial_rows(rows, plan.aggregation, plan.aggregation.output(plan.schema))
     return rows if plan.top is None else top_rows(rows, plan.top)
 
 
-def _rows(plan: ReadPlan, task: ReadTask) -> Iterator[pa.RecordBatch]:
+def rows_of_pieces(plan: ReadPlan, task: ReadTask) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a task before any are put together, each batch with the number of the piece that it is of."""
     left, skip = plan.limit, task.skip_rows
-    for piece in _pieces(task.pieces):
+    for at, piece in enumerate(_pieces(task.pieces)):
         for batch in _read_piece(plan, piece):
             skipped = min(skip, batch.num_rows)
             batch = batch.slice(skipped, left)
             skip -= skipped
             if batch.num_rows:
-                yield batch
+                yield at, batch
             if left is not None:
                 left -= batch.num_rows
                 if left == 0:

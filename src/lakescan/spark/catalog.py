@@ -1,7 +1,8 @@
 """Catalogs for a session's SQL: `delta` and `hudi`, whose tables are paths, and `lake`, whose tables have names.
 
 Installing puts them into a running session and changes nothing else in it. They only read: a statement that
-would write is refused. Where `hoodie.datasource.read.use.dsv2` is false, no Hudi table is theirs.
+would write is refused, or left to Delta's own catalog where the session has it. Where
+`hoodie.datasource.read.use.dsv2` is false, no Hudi table is theirs.
 """
 
 import os
@@ -12,9 +13,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound
+from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound, WrongFormat
 from lakescan.formats import STATE_OPTIONS, format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.loads import (
+    load_options,
+    loads_no_relation,
+    no_names,
+    no_such_namespace,
+    session_catalog,
+    write_asked,
+)
 from lakescan.spark.source import LakescanDataSource
 from lakescan.spark.table import SparkTable, load_snapshot, table_format
 from lakescan.storage import Storage
@@ -27,7 +36,7 @@ _OWN_CATALOGS = {
     HUDI: "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
 }
 _USE_FOR_HUDI = "hoodie.datasource.read.use.dsv2"
-_NAME = re.compile(r"^[^`./\\\s]+$")
+_NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
 
 
 class LakeCatalog(Proxy):
@@ -43,6 +52,18 @@ class LakeCatalog(Proxy):
     def _claims(self, format_: str | None) -> bool:
         """Whether this catalog is for tables of a format; None is that of no table."""
         return format_ is not None and (format_ != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
+
+    def _refuse(self, location: str | None, format_: str | None) -> None:
+        """Raise an error that says more than that there is no table, where there is more to say."""
+
+    def _left_to(self, statement: str | None) -> JavaObject | None:
+        """The format's own catalog, for what this one does not serve: a statement that writes, or asks no rows."""
+        return None
+
+    def _owns_name(self, identifier: JavaObject) -> JavaObject:
+        """A table's name as the format's own catalog has it."""
+        names = self.bridge.array("java.lang.String", [self._catalog_name])
+        return self.bridge.java_class(CATALOG + "Identifier").of(names, identifier.name())
 
     def _options(self, name: str) -> Mapping[str, str]:
         """The read options of every scan of a table."""
@@ -78,15 +99,23 @@ class LakeCatalog(Proxy):
         names = [] if len(namespace) else sorted(self._names())
         return self.bridge.array(CATALOG + "Identifier", [identifier.of(namespace, name) for name in names])
 
-    def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable:
+    def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable | JavaObject:
         """Overloaded in Java: the table now, at a version (text), at a time (microseconds), or in a context."""
+        statement = write_asked(when)
+        own = self._left_to(statement)
+        if own is not None:
+            return own.loadTable(self._owns_name(identifier), *when)
+        if statement is not None:
+            raise ReadOnly(f"the catalog {self._catalog_name}", statement)
         location = self._location(tuple(identifier.namespace()), identifier.name())
-        if location is None or not self._claims(table_format(self.bridge, location)):
+        format_ = None if location is None else table_format(self.bridge, location)
+        if location is None or not self._claims(format_):
+            self._refuse(location, format_)
             raise self.bridge.no_such_table(identifier)
         travel = self.bridge.time_travel(when[0]) if when else None
         version = travel if isinstance(travel, str) else None
         timestamp = _moment(travel) if isinstance(travel, int) else None
-        options, defaults = self.bridge.load_options(when), self._options(identifier.name())
+        options, defaults = load_options(self.bridge, when), self._options(identifier.name())
         try:
             snapshot, asked = load_snapshot(self.bridge, location, version, timestamp, options, defaults)
         except TableNotFound as missing:
@@ -100,23 +129,53 @@ class LakeCatalog(Proxy):
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None
 
-    def createTable(self, *arguments: Any) -> None:
-        raise ReadOnly(self._catalog_name, "CREATE TABLE")
+    def createTable(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
+        return self._writer("CREATE TABLE").createTable(self._owns_name(identifier), *arguments)
 
-    def alterTable(self, *arguments: Any) -> None:
-        raise ReadOnly(self._catalog_name, "ALTER TABLE")
+    def alterTable(self, identifier: JavaObject, changes: JavaObject) -> JavaObject:
+        return self._writer("ALTER TABLE").alterTable(self._owns_name(identifier), changes)
 
-    def dropTable(self, *arguments: Any) -> None:
-        raise ReadOnly(self._catalog_name, "DROP TABLE")
+    def dropTable(self, identifier: JavaObject) -> bool:
+        return bool(self._writer("DROP TABLE").dropTable(self._owns_name(identifier)))
 
-    def purgeTable(self, *arguments: Any) -> None:
-        raise ReadOnly(self._catalog_name, "DROP TABLE PURGE")
+    def purgeTable(self, identifier: JavaObject) -> bool:
+        return bool(self._writer("DROP TABLE PURGE").purgeTable(self._owns_name(identifier)))
 
     def renameTable(self, *arguments: Any) -> None:
-        raise ReadOnly(self._catalog_name, "ALTER TABLE RENAME")
+        raise ReadOnly(f"the catalog {self._catalog_name}", "ALTER TABLE RENAME")
+
+    def _writer(self, statement: str) -> JavaObject:
+        own = self._left_to(statement)
+        if own is None:
+            raise ReadOnly(f"the catalog {self._catalog_name}", statement)
+        return own
+
+    # Namespaces: there are none but the catalog itself
+
+    def listNamespaces(self, *namespace: JavaObject) -> JavaObject:
+        if namespace and len(namespace[0]):
+            raise no_such_namespace(self.bridge, namespace[0])
+        return no_names(self.bridge)
+
+    def namespaceExists(self, namespace: JavaObject) -> bool:
+        return not len(namespace)
+
+    def loadNamespaceMetadata(self, namespace: JavaObject) -> JavaObject:
+        if len(namespace):
+            raise no_such_namespace(self.bridge, namespace)
+        return self.bridge.java_map({})
+
+    def createNamespace(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "CREATE NAMESPACE")
+
+    def alterNamespace(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "ALTER NAMESPACE")
+
+    def dropNamespace(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "DROP NAMESPACE")
 
     class Java:
-        implements = (CATALOG + "TableCatalog",)
+        implements = (CATALOG + "TableCatalog", CATALOG + "SupportsNamespaces")
 
 
 class PathCatalog(LakeCatalog):
@@ -127,6 +186,16 @@ class PathCatalog(LakeCatalog):
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         return None if namespace or not name else name
+
+    def _refuse(self, location: str | None, format_: str | None) -> None:
+        if location is not None and format_ is not None and format_ != self._catalog_name:
+            raise WrongFormat(location, self._catalog_name, format_)
+
+    def _left_to(self, statement: str | None) -> JavaObject | None:
+        """Where the session has Delta's own catalog and its name was claimed, Delta writes and describes tables."""
+        if self._catalog_name != DELTA or not _is_sessions_own(self.bridge.spark, DELTA):
+            return None
+        return session_catalog(self.bridge) if statement is not None or loads_no_relation(self.bridge) else None
 
 
 class NameCatalog(LakeCatalog):
@@ -166,8 +235,10 @@ def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
 
 
 def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
-    if not _NAME.match(name):
-        raise InvalidName(name, "use letters, digits and underscores; no dots, slashes, backticks or spaces.")
+    if not _NAME.fullmatch(name):
+        raise InvalidName(
+            name, "use letters, digits and underscores; no dots, slashes, backticks, spaces or line breaks."
+        )
     location = Storage.at(path)
     if format_at(location) is None:
         raise TableNotFound(location.location)
@@ -178,8 +249,12 @@ def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], o
 
 def _has_own(spark: SparkSession, name: str) -> bool:
     """Whether the session has the format's own catalog, or another one under its name."""
-    own = spark.conf.get("spark.sql.catalog.spark_catalog", "") == _OWN_CATALOGS[name]
-    return own or bool(spark.conf.get(f"spark.sql.catalog.{name}", ""))
+    return _is_sessions_own(spark, name) or bool(spark.conf.get(f"spark.sql.catalog.{name}", ""))
+
+
+def _is_sessions_own(spark: SparkSession, name: str) -> bool:
+    """Whether the session's catalog is the format's own."""
+    return spark.conf.get("spark.sql.catalog.spark_catalog", "") == _OWN_CATALOGS[name]
 
 
 def _uses_lakescan_for_hudi(spark: SparkSession) -> bool:

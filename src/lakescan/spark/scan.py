@@ -22,7 +22,7 @@ from lakescan.spark.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.planners import Planning
 from lakescan.spark.predicates import read_expression
 from lakescan.spark.statistics import SparkStatistics
-from lakescan.spark.worker import partition_reader, worker_schema
+from lakescan.spark.worker import partition_reader, shipped, worker_schema
 
 
 class SparkScan(Proxy):
@@ -106,7 +106,8 @@ class SparkScan(Proxy):
     def reader_factory(self) -> JavaObject:
         limited = self.spec.limit is not None
         schema = worker_schema(self._schema)
-        return self.bridge.reader_factory(partition_reader(self._read_plan), schema, limited, self._plain_columns)
+        read = shipped(partition_reader(self._read_plan))
+        return self.bridge.reader_factory(read, schema, limited, self._plain_columns)
 
     @cached_property
     def _read_plan(self) -> ReadPlan:

@@ -5,8 +5,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from lakescan.spark.bridge.java import refuse_without_java
 from lakescan.spark.catalog import install_catalogs
 
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
@@ -21,7 +23,11 @@ def make_session(conf: Mapping[str, Any]) -> SparkSession:
     if "master" in conf or not os.environ.get("MASTER"):
         builder = builder.master(conf.get("master", "local[*]"))
     fresh = SparkSession.getActiveSession() is None
-    spark = builder.getOrCreate()
+    try:
+        spark = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        refuse_without_java(error)
+        raise
     if fresh:
         spark.sparkContext.setLogLevel("ERROR")
     install_catalogs(spark, claim_delta=False)

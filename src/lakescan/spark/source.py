@@ -11,10 +11,17 @@ from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
-from lakescan.errors import InvalidOption, LakescanError, UnknownStreamSchema, UnsupportedFeature
+from lakescan.errors import InvalidOption, LakescanError, ReadOnly, UnknownStreamSchema, UnsupportedFeature
 from lakescan.formats import OPTIONS, asked, checked, open_table, pin_stream, pinned
 from lakescan.options import TEXT, Option, Options, Read, Value
 from lakescan.reader.read import read_task
@@ -142,6 +149,14 @@ class LakescanDataSource(DataSource):
         columns = _chosen(schema, self._spark_schema)
         output = pa.schema([self._stream.schema.field(name) for name in columns])
         return (LimitedStreamReader if HAS_ADMISSION_CONTROL else PlainStreamReader)(self._stream, output)
+
+    @_plainly
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        raise ReadOnly('format("lakescan")', "Writing")
+
+    @_plainly
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        raise ReadOnly('format("lakescan")', "Writing a stream")
 
 
 class BatchReader(DataSourceReader):

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
-from lakescan.errors import InvalidOption, TableNotFound, UnsupportedFeature
+from lakescan.errors import InvalidOption, ReadOnly, TableNotFound, UnsupportedFeature
 from lakescan.formats import TRAVEL, asked, checked, narrowed, open_table, sets_rows
 from lakescan.options import Read
 from lakescan.scan.settings import Settings
@@ -112,8 +112,12 @@ class SparkTable(Proxy):
             )
         return found
 
+    def truncateTable(self) -> bool:
+        # Spark loads a table to truncate it as if only to look at it: it is refused here, not when it is loaded.
+        raise ReadOnly(self._name, "TRUNCATE TABLE")
+
     class Java:
-        implements = (CATALOG + "SupportsRead", CATALOG + "SupportsMetadataColumns")
+        implements = tuple(CATALOG + name for name in ("SupportsRead", "SupportsMetadataColumns", "TruncatableTable"))
 
 
 class HiddenColumn(Proxy):

@@ -2,6 +2,9 @@
 
 The batches have the columns of `worker_schema`: those of the scan, or, where it has none, one that stands for the
 rows. PySpark 4.0 takes a batch without columns for one without rows, which would make every count zero.
+
+Before the rows of each file goes a batch without rows. By it Spark's side (`ArrowReaderFactory.java`) knows which file
+the rows are of, for `input_file_name()`; the first of them names the files.
 """
 
 import gc
@@ -15,6 +18,7 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -27,9 +31,10 @@ from pyspark.sql.types import (
 
 from lakescan.errors import LakescanError
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
-from lakescan.reader.read import read_task
+from lakescan.reader.read import read_task, rows_of_pieces
 
 _ROW = "row"
+_FILES = "lakescan.files"
 Reader = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -42,12 +47,32 @@ def partition_reader(plan: ReadPlan) -> Reader:
         for batch in tasks:
             for pickled, given in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
                 try:
-                    yield from map(_with_a_column, read_task(plan, _the_rest(pickle.loads(pickled), given)))
+                    yield from _rows_after_their_file(plan, _the_rest(pickle.loads(pickled), given))
                 except LakescanError as error:
                     # The message says it all: which file, what is wrong, what to do. Our own frames only hide it.
                     raise error.with_traceback(None) from None
 
     return read
+
+
+def shipped(read: Reader) -> Reader:
+    """The function as it travels: nothing of it is unpickled before a worker knows that it can be."""
+    pickled: bytes = cloudpickle.dumps(read)  # type: ignore[no-untyped-call]
+
+    def unpacked(tasks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pickle
+        import sys
+
+        try:
+            import lakescan  # noqa: F401
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                f"Lakescan is not installed where Spark's Python workers run ({sys.executable}). Install it there, in "
+                "the release that the driver has, or set spark.pyspark.python to an interpreter that has it."
+            ) from None
+        yield from pickle.loads(pickled)(tasks)
+
+    return unpacked
 
 
 def send_at_once() -> None:
@@ -95,6 +120,31 @@ def _sendable(type_: Any) -> Any:
 def _the_rest(task: ReadTask | ReadyRows, given: int) -> ReadTask | ReadyRows:
     """The task without its first rows, which Spark's own reader has given; it never begins with ready ones."""
     return replace(task, skip_rows=task.skip_rows + given) if isinstance(task, ReadTask) else task
+
+
+def _rows_after_their_file(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordBatch]:
+    if isinstance(task, ReadyRows) or plan.aggregation is not None or plan.top is not None:
+        # Rows of several files put together.
+        yield from map(_with_a_column, read_task(plan, task))
+        return
+    last, marker = -1, None
+    for at, batch in rows_of_pieces(plan, task):
+        whole = _with_a_column(batch)
+        marker = marker or _marker(whole.schema, plan, task)
+        yield from [marker] * (at - last)
+        yield whole
+        last = at
+
+
+def _marker(schema: pa.Schema, plan: ReadPlan, task: ReadTask) -> pa.RecordBatch:
+    """A batch without rows; its first column names the task's pieces, a line each: first byte, length, location."""
+    pieces = task.pieces.drop_columns(["partition"]).to_pylist()
+    lines = (
+        f"{piece['start']}\t{piece['length']}\t{plan.files.storage.uri(plan.files.path(piece))}" for piece in pieces
+    )
+    first = schema.field(0)
+    named = schema.set(0, first.with_metadata({**(first.metadata or {}), _FILES: "\n".join(lines)}))
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in named], schema=named)
 
 
 def _with_a_column(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -14,6 +14,7 @@ import org.apache.spark.api.python.BasePythonRunner;
 import org.apache.spark.api.python.ChainedPythonFunctions;
 import org.apache.spark.api.python.PythonEvalType;
 import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.rdd.InputFileBlockHolder$;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
@@ -197,6 +198,8 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     private final StructType schema;
     private final boolean limited;
     private ColumnarBatch current;
+    private String[] files;
+    private int file;
 
     WorkerReader(Iterator batches, StructType schema, boolean limited) {
       this.batches = batches;
@@ -205,10 +208,18 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     }
 
     public boolean next() {
-      if (!batches.hasNext()) {
+      ColumnarBatch batch = null;
+      while (batch == null && batches.hasNext()) {
+        batch = (ColumnarBatch) batches.next();
+        if (batch.numRows() == 0) {
+          beginFile((ArrowColumnVector) batch.column(0));
+          batch = null;
+        }
+      }
+      if (batch == null) {
+        InputFileBlockHolder$.MODULE$.unset();
         return false;
       }
-      ColumnarBatch batch = (ColumnarBatch) batches.next();
       // Python's rows arrive as one struct, whose fields are the columns.
       ArrowColumnVector row = (ArrowColumnVector) batch.column(0);
       ColumnVector[] columns = new ColumnVector[schema.length()];
@@ -224,6 +235,19 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     }
 
     public void close() {}
+
+    /** What follows are the rows of the next file: tell Spark which that is. The first batch names all of them. */
+    private void beginFile(ArrowColumnVector row) {
+      if (files == null) {
+        ValueVector first = ((ArrowColumnVector) row.getChild(0)).getValueVector();
+        Object named = first.getField().getMetadata().get("lakescan.files");
+        files = named == null ? new String[0] : ((String) named).split("\n");
+      }
+      if (file < files.length) {
+        String[] parts = files[file++].split("\t", 3);
+        InputFileBlockHolder$.MODULE$.set(parts[2], Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+      }
+    }
 
     /**
      * Spark asks for no more rows than its limit, and so never sees the end of what the worker sends. A worker that

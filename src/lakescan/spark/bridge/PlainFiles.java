@@ -36,6 +36,7 @@ import org.apache.parquet.schema.PrimitiveType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.apache.parquet.schema.Type;
 import org.apache.spark.deploy.SparkHadoopUtil;
+import org.apache.spark.rdd.InputFileBlockHolder$;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter;
@@ -124,11 +125,14 @@ public final class PlainFiles implements PartitionReader {
     while (rows == null || !rows.nextKeyValue()) {
       close();
       if (!pieces.hasNext()) {
+        InputFileBlockHolder$.MODULE$.unset();
         return false;
       }
       Piece piece = (Piece) pieces.next();
       if (piece.rows > 0) {
         rows = rowsOf(piece);
+        // For input_file_name(), as Spark's own readers do.
+        InputFileBlockHolder$.MODULE$.set(piece.path.toUri().toString(), piece.start, piece.length);
       }
     }
     ColumnarBatch batch = (ColumnarBatch) rows.getCurrentValue();

@@ -4,8 +4,9 @@ Which private class of Spark's is used, and what differs between its versions, i
 """
 
 import json
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,9 @@ from pyspark.sql.types import StructType
 from lakescan.errors import (
     InternalError,
     LakescanError,
+    NotASession,
     ReadOnly,
+    StoppedSession,
     UnsupportedFeature,
     UnsupportedSpark,
     UnsupportedType,
@@ -42,6 +45,8 @@ class Bridge:
     """One session."""
 
     def __init__(self, spark: SparkSession) -> None:
+        if spark is None or isinstance(spark, (str, os.PathLike)):
+            raise NotASession(spark)
         if not hasattr(spark, "_jsparkSession"):
             raise UnsupportedSpark(
                 "This is a Spark Connect session: it has no JVM in reach, which DataSource V2 needs. Use a classic "
@@ -49,6 +54,8 @@ class Bridge:
             )
         self.spark = spark
         self._context: Any = spark.sparkContext
+        if self._context._jsc is None:
+            raise StoppedSession()
         self._gateway: Any = self._context._gateway
         self.gateway = self._gateway
         ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
@@ -257,10 +264,6 @@ class Bridge:
         if found.getClass().getSimpleName() == "AsOfVersion":
             return str(found.version())
         return int(found.micros())
-
-    def load_options(self, arguments: Sequence[Any]) -> dict[str, str]:
-        """The options among the further arguments of `loadTable`: Spark has given them since 4.3."""
-        return self.text_map(arguments[1].asCaseSensitiveMap()) if len(arguments) > 1 else {}
 
     # Objects of ours that come back from Java
 

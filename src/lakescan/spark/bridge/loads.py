@@ -1,0 +1,49 @@
+"""Why Spark loads a table: for its rows, to write to it or to describe it, and with which options.
+
+Spark says so by the overload of `loadTable` that it calls, which differs between its versions, or only by who calls it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from lakescan.spark.bridge.proxy import JavaObject
+from lakescan.spark.bridge.session import Bridge
+
+
+def write_asked(arguments: Sequence[Any]) -> str | None:
+    """The statement that further arguments of `loadTable` stand for where it would write: Spark asks for privileges."""
+    if not arguments or not hasattr(arguments[0], "getClass"):
+        return None
+    found = arguments[0]
+    if found.getClass().getSimpleName() == "TableContext":
+        found = found.writePrivileges()
+    return " and ".join(sorted(str(privilege) for privilege in found.toArray())) or None
+
+
+def load_options(bridge: Bridge, arguments: Sequence[Any]) -> dict[str, str]:
+    """The options among the further arguments of `loadTable`: Spark has given them since 4.3."""
+    return bridge.text_map(arguments[1].asCaseSensitiveMap()) if len(arguments) > 1 else {}
+
+
+def loads_no_relation(bridge: Bridge) -> bool:
+    """Whether the calling thread loads a table to describe or change it, and not for its rows."""
+    stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace())
+    return "lookupTableOrView" in stack
+
+
+def session_catalog(bridge: Bridge) -> JavaObject:
+    """The catalog of the session's own tables, in whose place a format may have put its own."""
+    return bridge.spark._jsparkSession.sessionState().catalogManager().v2SessionCatalog()
+
+
+def no_names(bridge: Bridge) -> JavaObject:
+    """An empty list of namespaces."""
+    gateway: Any = bridge.gateway
+    return gateway.new_array(bridge.java_class("java.lang.String"), 0, 0)
+
+
+def no_such_namespace(bridge: Bridge, names: JavaObject) -> Py4JJavaError:
+    missing = bridge.java_class("org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException")(names)
+    return Py4JJavaError(f"no namespace {'.'.join(names)}", missing)

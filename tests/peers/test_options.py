@@ -1,0 +1,103 @@
+"""Options, names of files and claimed names: the same as with Delta Spark in the same session."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import input_file_name
+
+import lakescan
+from lakescan.errors import LakescanError
+
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]
+FEED = {"readChangeFeed": "true"}
+
+
+@pytest.fixture(scope="module")
+def path(delta_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Four versions with the feed on: created, inserted twice, deleted; in folders with unusual names."""
+    found = str(tmp_path_factory.mktemp("options") / "a table")
+    delta_spark.sql(
+        f"CREATE TABLE delta.`{found}` (id BIGINT, day STRING) USING delta PARTITIONED BY (day) "
+        "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+    )
+    delta_spark.sql(f"INSERT INTO delta.`{found}` VALUES (1, 'a b'), (2, 'c%d')")
+    delta_spark.sql(f"INSERT INTO delta.`{found}` VALUES (3, 'a b'), (4, 'é')")
+    delta_spark.sql(f"DELETE FROM delta.`{found}` WHERE id = 1")
+    return found
+
+
+@pytest.fixture
+def claimed(delta_spark: SparkSession) -> SparkSession:
+    return lakescan.install(delta_spark.newSession(), claim_delta=True)
+
+
+def outcome(make: Any) -> Any:
+    """The rows of a DataFrame in any order, or that it is refused."""
+    try:
+        frame: DataFrame = make()
+        return sorted(map(tuple, frame.collect()), key=str)
+    except (PySparkException, LakescanError):
+        return "refused"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"versionAsOf": 1},
+        {"VERSIONASOF": "2"},
+        {"versionAsOf": 9},
+        {"versionAsOf": 1, "timestampAsOf": "2030-01-01"},
+        {"timestampAsOf": "2090-01-01"},
+        {"timestampAsOf": "1990-01-01"},
+        {"mergeSchema": "true"},
+        {"readChangeFeed": "false"},
+        FEED,
+        {**FEED, "startingVersion": 0},
+        {"readChangeData": "TRUE", "startingversion": 1},
+        {**FEED, "startingVersion": 1, "endingVersion": 2},
+        {**FEED, "startingVersion": 3, "endingVersion": 2},
+        {**FEED, "startingVersion": 9},
+        {**FEED, "startingVersion": 1, "endingVersion": 9},
+        {**FEED, "startingVersion": 1, "startingTimestamp": "2020-01-01"},
+        {**FEED, "startingTimestamp": "2020-01-01"},
+        {**FEED, "startingTimestamp": "2090-01-01"},
+        {**FEED, "startingVersion": 0, "endingTimestamp": "2090-01-01"},
+        {**FEED, "startingVersion": 0, "versionAsOf": 1},
+        {**FEED, "startingVersion": "one"},
+    ],
+    ids=str,
+)
+def test_an_option_means_what_it_means_to_delta(delta_spark: SparkSession, path: str, options: dict[str, Any]) -> None:
+    theirs = outcome(lambda: delta_spark.read.format("delta").options(**options).load(path))
+    assert outcome(lambda: lakescan.read(delta_spark, path, options=options)) == theirs
+    assert outcome(lambda: delta_spark.read.format("lakescan").options(**options).load(path)) == theirs
+
+
+@pytest.mark.parametrize("plain", ["true", "false"])
+def test_input_file_name_is_the_one_that_delta_gives(delta_spark: SparkSession, path: str, plain: str) -> None:
+    theirs = delta_spark.read.format("delta").load(path).select("id", input_file_name())
+    ours = lakescan.read(delta_spark, path, options={"lakescan.pushdown.plain_files": plain})
+    assert sorted(map(tuple, ours.select("id", input_file_name()).collect())) == sorted(map(tuple, theirs.collect()))
+
+
+def test_a_claimed_name_leaves_to_delta_what_it_does_not_serve(claimed: SparkSession, tmp_path: Path) -> None:
+    name = f"delta.`{tmp_path}/t`"
+    claimed.sql(f"CREATE TABLE {name} (id BIGINT, v STRING) USING delta")
+    claimed.sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    claimed.sql(f"DELETE FROM {name} WHERE id = 1")
+    claimed.sql(f"UPDATE {name} SET v = 'z' WHERE id = 2")
+    merge = "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)"
+    claimed.sql(f"MERGE INTO {name} t USING (SELECT 3 AS id, 'x' AS v UNION SELECT 4, 'y') s ON t.id = s.id {merge}")
+    frame = claimed.sql(f"SELECT id, v FROM {name} ORDER BY id")
+    assert [tuple(row) for row in frame.collect()] == [(2, "z"), (4, "y")]
+    assert lakescan.report(frame).scans, "Lakescan reads it"
+    history = claimed.sql(f"DESCRIBE HISTORY {name}").collect()
+    assert [row.operation for row in history] == ["MERGE", "UPDATE", "DELETE", "WRITE", "CREATE TABLE"]
+    assert claimed.sql(f"DESCRIBE DETAIL {name}").collect()[0].format == "delta"
+    assert "id" in [row.col_name for row in claimed.sql(f"DESCRIBE TABLE {name}").collect()]
+    claimed.sql(f"OPTIMIZE {name}")
+    claimed.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    assert claimed.sql(f"SELECT count(*) AS n FROM {name}").collect()[0].n == 2
