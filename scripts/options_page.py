@@ -34,8 +34,9 @@ A batch reads one version. With `readChangeFeed` = `true` (Delta) it gives chang
 inserted, updated and deleted ([changes](changes.md)). Streams have a [page](streams.md) of their own.
 
 PySpark up to 4.2 loads a table before it looks at options. There, SQL's `WITH` and `spark.read.option(…).table(…)` take
-settings, `versionAsOf`, `timestampAsOf` and `read_optimized`; other options that decide which rows a table has are
-refused with what to write instead (`lakescan.read(spark, path, options=…)`).
+settings, `versionAsOf` and `timestampAsOf`; other options that decide which rows a table has are refused with what to
+write instead (`lakescan.read(spark, path, options=…)`). Of a table that one query names twice, these releases forget
+the options of the second: give such options to `lakescan.read` or `lakescan.attach`.
 """
 
 

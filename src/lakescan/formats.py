@@ -116,11 +116,6 @@ def sets_rows(format_: str, name: str) -> bool:
     return found is not None and found.sets_rows
 
 
-def narrowed(snapshot: Snapshot, given: Mapping[str, str]) -> Snapshot | None:
-    """The part of a snapshot's rows that options ask for, None where they may ask for other columns too."""
-    return hudi_options.narrowed(snapshot, given) if snapshot.format == "hudi" else None
-
-
 def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:
     """The table as a stream with these options, None where its format cannot be read as one."""
     if isinstance(table, DeltaTable):

@@ -6,12 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyspark
 import pytest
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import lakescan
 from lakescan.errors import InvalidOption
+from tests.spark.test_options import loads_with_options
 from tests.tables import DeltaBuilder
 
 from .builder import HudiBuilder
@@ -72,13 +73,25 @@ def test_a_read_optimized_query_reads_the_base_files_alone(spark: SparkSession, 
     frames = [
         lakescan.read(spark, path, options=option),
         spark.sql("SELECT * FROM lake.optimized"),
-        spark.sql(f"SELECT * FROM hudi.`{path}` WITH (`hoodie.datasource.query.type` = 'read_optimized')"),
         spark.read.format("lakescan").options(**option).load(str(path)),
     ]
     for frame in frames:
         assert rows_of(frame.toArrow()) == expected
     both = "SELECT (SELECT count(*) FROM lake.optimized), (SELECT count(*) FROM lake.merged)"
     assert tuple(spark.sql(both).first()) == (8, 5)
+
+
+def test_one_query_reads_a_table_with_and_without_the_option(spark: SparkSession, unpack: Unpack) -> None:
+    """Spark keeps the relations of a query by name: one must not get what another was asked for."""
+    name = f"hudi.`{unpack(TRIPS_DELETED)}`"
+    optimized = f"{name} WITH (`hoodie.datasource.query.type` = 'read_optimized')"
+    if not loads_with_options(spark):
+        with pytest.raises(PySparkException, match=r"query\.type cannot be used: .*Write lakescan\.read"):
+            spark.sql(f"SELECT * FROM {optimized}").collect()
+        return
+    for left, right in ((name, optimized), (optimized, name)):
+        found = spark.sql(f"SELECT count(*) AS n FROM {left} UNION ALL SELECT count(*) FROM {right}").collect()
+        assert sorted(row.n for row in found) == [5, 8]
 
 
 @pytest.mark.parametrize(

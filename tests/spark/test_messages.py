@@ -186,12 +186,14 @@ def test_a_table_of_the_sessions_catalog_may_use_lakescan(spark: SparkSession, t
 def test_tables_and_namespaces_of_a_catalog_are_listed(spark: SparkSession, table: DeltaBuilder) -> None:
     lakescan.attach(spark, "listed", table.path)
     assert "listed" in [found.name for found in spark.catalog.listTables("lake")]
-    assert spark.sql("SHOW NAMESPACES IN lake").collect() == []
+    assert [row.namespace for row in spark.sql("SHOW NAMESPACES IN lake").collect()] == ["default"]
+    assert spark.sql("SELECT count(*) AS n FROM lake.default.listed").collect()[0].n == 3
+    assert spark.sql("SHOW NAMESPACES IN delta").collect() == []
     assert spark.sql("SHOW TABLES IN delta").collect() == []
     current = spark.catalog.currentCatalog()
     try:
         spark.catalog.setCurrentCatalog("lake")
-        assert spark.sql("SHOW NAMESPACES").collect() == []
+        assert [row.namespace for row in spark.sql("SHOW NAMESPACES").collect()] == ["default"]
         assert "listed" in [row.tableName for row in spark.sql("SHOW TABLES").collect()]
         assert spark.sql("SELECT count(*) AS n FROM listed").collect()[0].n == 3
     finally:
@@ -210,10 +212,9 @@ def test_a_name_with_a_line_break_or_a_control_character_is_refused(
 def test_input_file_name_is_the_file_of_each_row(spark: SparkSession, tmp_path: Path, plain: bool) -> None:
     """Also where a task has several files, one of which gives no row, and rows are filtered and deleted."""
     built = DeltaBuilder(tmp_path / "a table", pa.schema([("id", pa.int64())]), features=["deletionVectors"])
-    names = {}
+    names = {10 * at + last: f"file%20{at}.parquet" for at in range(5) for last in range(2)}
     for at in range(5):
         added = built.append(pa.table({"id": [10 * at, 10 * at + 1]}), name=f"file {at}.parquet")
-        names.update({10 * at: added["path"], 10 * at + 1: added["path"]})
     built.delete(added, [0])
     frame = lakescan.read(spark, built.path, options={"lakescan.pushdown.plain_files": plain})
     for rows_, kept in ((frame, set(names) - {40}), (frame.where("id % 10 = 1 AND id != 11"), {1, 21, 31, 41})):

@@ -13,7 +13,6 @@ from lakescan.hudi.snapshot import HudiSnapshot
 from lakescan.hudi.table import HudiTable
 from lakescan.hudi.timeline import Timeline
 from lakescan.options import TIME, TRUE_OR_FALSE, Option, Options, Read, Value, one_of
-from lakescan.scan.snapshot import Snapshot
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -116,15 +115,6 @@ def pinned(snapshot: HudiSnapshot, given: Mapping[str, str]) -> dict[str, str]:
         newest = max(_ended(snapshot.timeline).values(), default=snapshot.instant)
         return {**own, END: min(_digits(given[END]), newest) if END in given else newest}
     return {**own, "versionAsOf": snapshot.instant}
-
-
-def narrowed(snapshot: Snapshot, given: Mapping[str, str]) -> Snapshot | None:
-    """The base files of a snapshot where that is all the options ask for: their columns are the snapshot's."""
-    if not isinstance(snapshot, HudiSnapshot) or given.keys() != {QUERY_TYPE} or range_asked(given):
-        return None
-    if given[QUERY_TYPE].strip().lower() == "read_optimized":
-        return snapshot.read_optimized()
-    return None if snapshot.base_files_only else snapshot
 
 
 def _instant_as_of(timeline: Timeline, text: str) -> str:

@@ -19,7 +19,7 @@ from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.loads import (
     load_options,
     loads_no_relation,
-    no_names,
+    namespaces,
     no_such_namespace,
     session_catalog,
     write_asked,
@@ -41,6 +41,9 @@ _NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
 
 class LakeCatalog(Proxy):
     """A read-only catalog; subclasses say where a name's table is."""
+
+    _namespace: tuple[str, ...] = ()
+    """The one namespace, which need not be written."""
 
     def __init__(self, bridge: Bridge, name: str) -> None:
         super().__init__(bridge)
@@ -96,8 +99,10 @@ class LakeCatalog(Proxy):
 
     def listTables(self, namespace: JavaObject) -> JavaObject:
         identifier = self.bridge.java_class(CATALOG + "Identifier")
-        names = [] if len(namespace) else sorted(self._names())
-        return self.bridge.array(CATALOG + "Identifier", [identifier.of(namespace, name) for name in names])
+        names = sorted(self._names()) if tuple(namespace) in ((), self._namespace) else []
+        # Spark's `listTables` cannot say the name of a table in no namespace.
+        inside = self.bridge.array("java.lang.String", self._namespace)
+        return self.bridge.array(CATALOG + "Identifier", [identifier.of(inside, name) for name in names])
 
     def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable | JavaObject:
         """Overloaded in Java: the table now, at a version (text), at a time (microseconds), or in a context."""
@@ -150,18 +155,19 @@ class LakeCatalog(Proxy):
             raise ReadOnly(f"the catalog {self._catalog_name}", statement)
         return own
 
-    # Namespaces: there are none but the catalog itself
+    # Namespaces: one where tables have names, and none where they are paths
 
     def listNamespaces(self, *namespace: JavaObject) -> JavaObject:
-        if namespace and len(namespace[0]):
+        inside = tuple(namespace[0]) if namespace else ()
+        if inside not in ((), self._namespace):
             raise no_such_namespace(self.bridge, namespace[0])
-        return no_names(self.bridge)
+        return namespaces(self.bridge, [] if inside else self._namespace)
 
     def namespaceExists(self, namespace: JavaObject) -> bool:
-        return not len(namespace)
+        return tuple(namespace) in ((), self._namespace)
 
     def loadNamespaceMetadata(self, namespace: JavaObject) -> JavaObject:
-        if len(namespace):
+        if tuple(namespace) not in ((), self._namespace):
             raise no_such_namespace(self.bridge, namespace)
         return self.bridge.java_map({})
 
@@ -199,7 +205,9 @@ class PathCatalog(LakeCatalog):
 
 
 class NameCatalog(LakeCatalog):
-    """Tables by the name they were attached under: `lake.orders`."""
+    """Tables by the name they were attached under: `lake.orders`, which is `lake.default.orders`."""
+
+    _namespace = ("default",)
 
     def __init__(self, bridge: Bridge, name: str) -> None:
         super().__init__(bridge, name)
@@ -207,7 +215,7 @@ class NameCatalog(LakeCatalog):
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         found = self.attached.get(name.lower())
-        return None if namespace or found is None else found[0]
+        return None if namespace not in ((), self._namespace) or found is None else found[0]
 
     def _options(self, name: str) -> Mapping[str, str]:
         return self.attached[name.lower()][1]

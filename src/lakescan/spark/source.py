@@ -72,6 +72,10 @@ OWN_OPTIONS = Options(
     ),
 )
 """The options that only `format("lakescan")` has."""
+# What Spark's own catalog tells a source of a table that was made with CREATE TABLE … USING lakescan.
+_OF_A_CATALOG = frozenset(
+    ["owner", "provider", "location", "external", "is_managed_location", "comment", "collation", "table_type"]
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -94,6 +98,7 @@ class LakescanDataSource(DataSource):
 
     @_plainly
     def __init__(self, options: Mapping[str, str]) -> None:
+        options = {name: value for name, value in options.items() if not _is_of_a_catalog(name.lower())}
         named = {name.lower(): value for name, value in options.items()}
         if "path" not in named:
             raise InvalidOption("path", "no path is given. Write .load(path).")
@@ -249,6 +254,11 @@ def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
             yield batch if batch.schema.equals(declared) else batch.cast(declared)
     except LakescanError as error:
         raise error.with_traceback(None) from None
+
+
+def _is_of_a_catalog(name: str) -> bool:
+    # An option of the table itself comes a second time, with this before its name.
+    return name in _OF_A_CATALOG or name.startswith("option.")
 
 
 def _not_of(given: Mapping[str, str], format_: str, *reads: Read) -> list[str]:

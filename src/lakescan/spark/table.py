@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from lakescan.errors import InvalidOption, ReadOnly, TableNotFound, UnsupportedFeature
-from lakescan.formats import TRAVEL, asked, checked, narrowed, open_table, sets_rows
+from lakescan.formats import TRAVEL, asked, checked, open_table, sets_rows
 from lakescan.options import Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
@@ -95,22 +95,19 @@ class SparkTable(Proxy):
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
         given = self.bridge.text_map(options.asCaseSensitiveMap())
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
-        return SparkScanBuilder(self.bridge, self._with(given) if given else self.snapshot, settings)
+        if given:
+            self._refuse_what_was_not_asked(given)
+        return SparkScanBuilder(self.bridge, self.snapshot, settings)
 
-    def _with(self, given: Mapping[str, str]) -> Snapshot:
-        """What a scan with these options reads; what they ask for must be what the table was loaded for."""
-        names = checked(given, self.snapshot.format, Read.BATCH, Read.CHANGES)
-        new = {name: value for name, value in names.items() if not self._asked.has(self.snapshot.format, name, value)}
-        if not new:
-            return self.snapshot
-        found = narrowed(self.snapshot, new)
-        if found is None:
-            raise InvalidOption(
-                next(iter(new)),
-                "Spark up to 4.2 loads a table before it looks at options, so spark.read.option and WITH cannot carry "
-                f"it; this is {self.bridge.spark.version}. Write lakescan.read(spark, path, options=...) instead.",
-            )
-        return found
+    def _refuse_what_was_not_asked(self, given: Mapping[str, str]) -> None:
+        """What a scan's options ask for must be what the table was loaded for."""
+        for name, value in checked(given, self.snapshot.format, Read.BATCH, Read.CHANGES).items():
+            if not self._asked.has(self.snapshot.format, name, value):
+                raise InvalidOption(
+                    name,
+                    "Spark up to 4.2 loads a table before it looks at options, so spark.read.option and WITH cannot "
+                    f"carry it; this is {self.bridge.spark.version}. Write lakescan.read(spark, path, options=...).",
+                )
 
     def truncateTable(self) -> bool:
         # Spark loads a table to truncate it as if only to look at it: it is refused here, not when it is loaded.

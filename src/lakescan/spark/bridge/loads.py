@@ -38,10 +38,13 @@ def session_catalog(bridge: Bridge) -> JavaObject:
     return bridge.spark._jsparkSession.sessionState().catalogManager().v2SessionCatalog()
 
 
-def no_names(bridge: Bridge) -> JavaObject:
-    """An empty list of namespaces."""
+def namespaces(bridge: Bridge, names: Sequence[str]) -> JavaObject:
+    """Namespaces of one part each, as Java lists them."""
     gateway: Any = bridge.gateway
-    return gateway.new_array(bridge.java_class("java.lang.String"), 0, 0)
+    found = gateway.new_array(bridge.java_class("java.lang.String"), len(names), 1)
+    for at, name in enumerate(names):
+        found[at][0] = name
+    return found
 
 
 def no_such_namespace(bridge: Bridge, names: JavaObject) -> Py4JJavaError:
