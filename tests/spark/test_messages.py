@@ -144,8 +144,8 @@ def test_a_dataframe_that_is_written_gets_the_clear_refusal(
     frame = spark.createDataFrame([(1, "a")], "id long, v string")
     for write in (lambda: frame.writeTo("lake.written").append(), lambda: frame.write.insertInto("lake.written")):
         assert "INSERT is not possible in the catalog lake" in refusal(write)
-    for mode in ("append", "overwrite"):
-        text = refusal(lambda mode=mode: frame.write.format("lakescan").mode(mode).save(table.path))
+    for mode, place in (("append", table.path), ("overwrite", table.path), ("append", str(tmp_path / "new"))):
+        text = refusal(lambda mode=mode, place=place: frame.write.format("lakescan").mode(mode).save(place))
         assert 'Writing is not possible in format("lakescan"): Lakescan reads tables' in text
     assert lakescan.read(spark, table.path).count() == 3
 

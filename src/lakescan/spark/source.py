@@ -21,7 +21,14 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from lakescan.errors import InvalidOption, LakescanError, ReadOnly, UnknownStreamSchema, UnsupportedFeature
+from lakescan.errors import (
+    InvalidOption,
+    LakescanError,
+    ReadOnly,
+    TableNotFound,
+    UnknownStreamSchema,
+    UnsupportedFeature,
+)
 from lakescan.formats import OPTIONS, asked, checked, open_table, pin_stream, pinned
 from lakescan.options import TEXT, Option, Options, Read, Value
 from lakescan.reader.read import read_task
@@ -103,7 +110,13 @@ class LakescanDataSource(DataSource):
         if "path" not in named:
             raise InvalidOption("path", "no path is given. Write .load(path).")
         self._zone = named.get("timezone", "UTC")
-        table = open_table(named["path"], self._zone)
+        # A write is refused for being one, also where there is no table yet: that there is none is told to readers.
+        self._missing: TableNotFound | None = None
+        try:
+            table = open_table(named["path"], self._zone)
+        except TableNotFound as error:
+            self._missing = error.with_traceback(None)
+            return
         Settings.of(options)
         self._given = checked(options, table.format, *_ALL, more=OWN_OPTIONS)
         own = {name: value for name, value in self._given.items() if OWN_OPTIONS.find(name) is None}
@@ -131,11 +144,14 @@ class LakescanDataSource(DataSource):
     def name(cls) -> str:
         return NAME
 
+    @_plainly
     def schema(self) -> StructType:
+        self._refuse_missing()
         return StructType.fromJson(_nullable(json.loads(self._spark_schema)))
 
     @_plainly
     def reader(self, schema: StructType) -> "BatchReader":
+        self._refuse_missing()
         if isinstance(self._batch, LakescanError):
             raise self._batch
         columns = _chosen(schema, self._spark_schema)
@@ -143,6 +159,7 @@ class LakescanDataSource(DataSource):
 
     @_plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        self._refuse_missing()
         if self._of_a_batch_only:
             raise InvalidOption(
                 self._of_a_batch_only[0],
@@ -162,6 +179,10 @@ class LakescanDataSource(DataSource):
     @_plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         raise ReadOnly('format("lakescan")', "Writing a stream")
+
+    def _refuse_missing(self) -> None:
+        if self._missing is not None:
+            raise self._missing
 
 
 class BatchReader(DataSourceReader):

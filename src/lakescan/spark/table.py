@@ -109,9 +109,15 @@ class SparkTable(Proxy):
                     f"carry it; this is {self.bridge.spark.version}. Write lakescan.read(spark, path, options=...).",
                 )
 
-    def truncateTable(self) -> bool:
+    def truncateTable(self, *options: JavaObject) -> bool:
         # Spark loads a table to truncate it as if only to look at it: it is refused here, not when it is loaded.
         raise ReadOnly(self._name, "TRUNCATE TABLE")
+
+    def supportedCustomMetrics(self) -> JavaObject:
+        return self.bridge.metrics({})
+
+    def reportDriverMetrics(self) -> JavaObject:
+        return self.bridge.metric_values({})
 
     class Java:
         implements = tuple(CATALOG + name for name in ("SupportsRead", "SupportsMetadataColumns", "TruncatableTable"))

@@ -70,7 +70,9 @@ def shipped(read: Reader) -> Reader:
                 f"Lakescan is not installed where Spark's Python workers run ({sys.executable}). Install it there, in "
                 "the release that the driver has, or set spark.pyspark.python to an interpreter that has it."
             ) from None
-        yield from pickle.loads(pickled)(tasks)
+        # What it gives, not a generator around it: that would be one more frame in every error.
+        rows: Iterator[pa.RecordBatch] = pickle.loads(pickled)(tasks)
+        return rows
 
     return unpacked
 
@@ -130,21 +132,22 @@ def _rows_after_their_file(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterat
     last, marker = -1, None
     for at, batch in rows_of_pieces(plan, task):
         whole = _with_a_column(batch)
-        marker = marker or _marker(whole.schema, plan, task)
+        if marker is None:
+            marker = _marker(whole, plan, task)
         yield from [marker] * (at - last)
         yield whole
         last = at
 
 
-def _marker(schema: pa.Schema, plan: ReadPlan, task: ReadTask) -> pa.RecordBatch:
+def _marker(batch: pa.RecordBatch, plan: ReadPlan, task: ReadTask) -> pa.RecordBatch:
     """A batch without rows; its first column names the task's pieces, a line each: first byte, length, location."""
     pieces = task.pieces.drop_columns(["partition"]).to_pylist()
     lines = (
         f"{piece['start']}\t{piece['length']}\t{plan.files.storage.uri(plan.files.path(piece))}" for piece in pieces
     )
-    first = schema.field(0)
-    named = schema.set(0, first.with_metadata({**(first.metadata or {}), _FILES: "\n".join(lines)}))
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in named], schema=named)
+    first = batch.schema.field(0)
+    named = batch.schema.set(0, first.with_metadata({**(first.metadata or {}), _FILES: "\n".join(lines)}))
+    return pa.RecordBatch.from_arrays(batch.slice(0, 0).columns, schema=named)
 
 
 def _with_a_column(batch: pa.RecordBatch) -> pa.RecordBatch:
