@@ -14,6 +14,7 @@ import pytest
 import lakescan
 from lakescan import errors
 from lakescan.predicate import col
+from tests.sample_tables import sample_table
 from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("p", pa.int32())])
@@ -262,3 +263,12 @@ def test_the_log_is_json_lines_that_another_reader_accepts(tmp_path: Path) -> No
     kinds = [next(iter(json.loads(line))) for line in lines]
     assert sorted(set(kinds)) == ["add", "metaData", "protocol", "remove"]
     assert kinds.count("add") == 5
+
+
+def test_a_checkpoint_with_a_name_that_is_no_text_is_passed_over(tmp_path: Path) -> None:
+    table = sample_table("row_tracking").unpack(tmp_path)
+    expected = lakescan.open(table).snapshot().scan().build().to_arrow().num_rows
+    for file in (table / "_delta_log").glob("*.checkpoint.parquet"):
+        file.write_bytes(file.read_bytes().replace(b"minReaderVersion", b"\xffinReaderVersion"))
+    with pytest.warns(errors.CheckpointIgnored, match="codec can't decode"):
+        assert lakescan.open(table).snapshot().scan().build().to_arrow().num_rows == expected

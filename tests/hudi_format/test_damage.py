@@ -174,6 +174,8 @@ def test_a_commit_that_is_no_json_is_an_error(text: bytes, tmp_path: Path) -> No
         {"extraMetadata": {"schema": '{"type": "record", "fields": 1}'}},
         {"extraMetadata": {"schema": '{"type": "record", "fields": [{"name": "a", "type": {"type": {}}}]}'}},
         {"extraMetadata": {"schema": "[" * 100_000}},
+        {"extraMetadata": {"schema": '{"type": "record", "fields": [{"name": 1, "type": "int"}]}'}},
+        {"extraMetadata": {"schema": '{"type": "record", "fields": [{"name": "\\ud800", "type": "int"}]}'}},
         {"operationType": 1},
     ],
     ids=lambda change: json.dumps(change)[:60],

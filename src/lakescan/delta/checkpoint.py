@@ -96,7 +96,8 @@ class OpenedOnce:
             return
         if self.schema.names.count(name) != 1 or not pa.types.is_struct(self.schema.field(name).type):
             raise UnreadableCheckpoint(self.name, f"its column {name} is no struct")
-        groups = self._row_groups_with(name)
+        with _named(self.name):
+            groups = self._row_groups_with(name)
         if not groups:
             # Nothing to buffer: pyarrow 18 fails at that.
             return
@@ -309,6 +310,6 @@ def _named(file: str) -> Iterator[None]:
         raise UnreadableCheckpoint(file, "the checkpoint names it and it is not there") from error
     except CorruptLog as error:
         raise UnreadableCheckpoint(file, error.why) from error
-    except (pa.ArrowException, OSError) as error:
-        # Arrow reports a page that does not decode as an OSError.
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        # Arrow reports a page that does not decode as an OSError, and a name that is no text as Python does.
         raise failure_of_store(file, error) or UnreadableCheckpoint(file, str(error)) from error

@@ -55,6 +55,8 @@ def field(type_: Any, name: str) -> dict[str, Any]:
 def _struct(record: dict[str, Any], path: str, known: dict[str, Any]) -> dict[str, Any]:
     fields = []
     for found in record["fields"]:
+        if not isinstance(found["name"], str) or not found["name"].isprintable():
+            raise ValueError(f"a field has the name {found['name']!r}")
         made = field(_type(found["type"], f"{path}{found['name']}", known), found["name"])
         if found.get("doc"):
             made["metadata"] = {"comment": found["doc"]}

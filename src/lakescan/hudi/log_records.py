@@ -1,8 +1,8 @@
 """Whether a slice's files hold what they say and what the commits wrote to them, before hudi-rs merges them.
 
 Written by hand because hudi-rs takes a block's word for how much is in it: a length or a count that one damaged byte
-made huge ends the whole process, and records that are not there are not missed. Every record is decoded here once, so
-this costs about as much as reading; but what passes can neither end the process nor lack a record that was counted.
+made huge ends the whole process, and records that are not there are not missed. What passes here can neither end the
+process nor lack a record that was counted. Lengths are walked; only deletes and records with lists or maps are decoded.
 """
 
 import base64
@@ -21,9 +21,11 @@ from pyroaring import BitMap64
 
 from lakescan.errors import CorruptDataFile, LakescanError, MissingDataFile
 from lakescan.hudi.log_blocks import AVRO_BLOCK, DELETE_BLOCK, PARQUET_BLOCK, LogBlock, log_blocks
+from lakescan.hudi.pages import check_pages
 from lakescan.storage import Storage, failure_of_store
 
 _BLOCK_VERSION = 3
+_INT = struct.Struct(">i")
 # The form of a delete block: keys, and the value that says how new each delete is, in one of many types.
 _OPTIONAL_TEXT = ["null", "string"]
 _ORDERING = ["null", "int", "long", "float", "double", "bytes", "string"]
@@ -55,7 +57,7 @@ def check_base_file(storage: Storage, path: str, columns: Collection[str], rows:
     name = storage.full_path(path)
     try:
         with storage.open(path) as opened:
-            found = _rows(pq.ParquetFile(opened, page_checksum_verification=True), columns)
+            found = check_pages(opened, columns)
     except FileNotFoundError as error:
         raise MissingDataFile(name) from error
     except LakescanError:
@@ -70,12 +72,11 @@ def _records(block: LogBlock) -> int:
     if not block.instant.isascii() or not block.instant.isdigit():
         raise ValueError(f"its instant is {block.instant!r}")
     if block.kind == AVRO_BLOCK:
-        count = _avro_records(block.content, _parsed(block.schema))
+        count = _avro_records(block.content, *_parsed(block.schema))
     elif block.kind == DELETE_BLOCK:
         count = _deletes(block.content)
     elif block.kind == PARQUET_BLOCK:
-        file = pq.ParquetFile(pa.BufferReader(block.content), page_checksum_verification=True)
-        count = _rows(file, file.schema_arrow.names)
+        count = _rows(pq.ParquetFile(pa.BufferReader(block.content), page_checksum_verification=True))
     else:
         return 0
     if block.positions and len(BitMap64.deserialize(base64.b64decode(block.positions, validate=True))) != count:
@@ -83,23 +84,29 @@ def _records(block: LogBlock) -> int:
     return count
 
 
-def _avro_records(content: bytes, schema: Any) -> int:
+def _avro_records(content: bytes, schema: Any, has_lists: bool) -> int:
     version, count = struct.unpack_from(">ii", content, 0)
     if version != _BLOCK_VERSION or count < 0:
         raise ValueError(f"it is of version {version} and says {count} records")
-    records = io.BytesIO(content)
     at = 8
     for _ in range(count):
-        (length,) = struct.unpack_from(">i", content, at)
-        at += 4
-        records.seek(at)
-        fastavro.schemaless_reader(records, schema, None)
-        if records.tell() != at + length:
-            raise ValueError(f"a record of {length} bytes ends at another byte")
-        at += length
+        (length,) = _INT.unpack_from(content, at)
+        if length < 0:
+            raise ValueError(f"a record has {length} bytes")
+        if has_lists:
+            _check_record(content[at + 4 : at + 4 + length], schema)
+        at += 4 + length
     if at != len(content):
         raise ValueError(f"its records end at byte {at} of {len(content)}")
     return int(count)
+
+
+def _check_record(content: bytes, schema: Any) -> None:
+    """A list says how many values it has, and room for them is made before they are looked at."""
+    record = io.BytesIO(content)
+    fastavro.schemaless_reader(record, schema, None)
+    if record.tell() != len(content):
+        raise ValueError(f"a record of {len(content)} bytes ends at byte {record.tell()}")
 
 
 def _deletes(content: bytes) -> int:
@@ -113,19 +120,26 @@ def _deletes(content: bytes) -> int:
     return len(found["deleteRecordList"])
 
 
-def _rows(file: pq.ParquetFile, columns: Collection[str]) -> int:
-    wanted = [name for name in file.schema_arrow.names if name in columns]
-    found = sum(batch.num_rows for batch in file.iter_batches(columns=wanted, use_threads=False)) if wanted else 0
-    if wanted and found != file.metadata.num_rows:
+def _rows(file: pq.ParquetFile) -> int:
+    """How many rows a block that is a Parquet file has, by decoding it: it is small."""
+    found = sum(batch.num_rows for batch in file.iter_batches(use_threads=False))
+    if found != file.metadata.num_rows:
         raise ValueError(f"its footer says {file.metadata.num_rows} rows, and there are {found}")
-    return int(file.metadata.num_rows)
+    return int(found)
 
 
 @lru_cache(maxsize=64)
-def _parsed(schema: str) -> Any:
-    described = json.loads(schema)
+def _parsed(schema: str) -> tuple[Any, bool]:
+    """A schema, ready to read with, and whether it has lists or maps."""
+    described = _plain(json.loads(schema))
     _check_sizes(described)
-    return fastavro.parse_schema(_plain(described))
+    return fastavro.parse_schema(described), _has_lists(described)
+
+
+def _has_lists(schema: Any) -> bool:
+    if isinstance(schema, dict):
+        return schema.get("type") in ("array", "map") or any(map(_has_lists, schema.values()))
+    return isinstance(schema, list) and any(map(_has_lists, schema))
 
 
 def _plain(schema: Any) -> Any:
