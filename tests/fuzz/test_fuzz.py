@@ -32,7 +32,7 @@ def test_no_damaged_file_gives_a_crash_a_hang_another_exception_or_rows_that_cou
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     made = DeltaBuilder(tmp_path / "table", pa.schema([("v", pa.int64())]))
-    made.append(pa.table({"v": pa.array([1, 2, 3], pa.int64())}), name="0")
+    made.append(pa.table({"v": pa.array([1, 2, 3], pa.int64())}), name="0.parquet")
     return tmp_path / "table"
 
 
@@ -46,7 +46,7 @@ def test_a_case_is_the_same_each_time(table: Path, tmp_path: Path) -> None:
         return found
 
     assert damaged("one") == damaged("two")
-    assert (table / "0.parquet").exists() or any(table.glob("*0*"))
+    assert (table / "0.parquet").exists()
     assert Case.of(str(Case(5, "table", 7))) == Case(5, "table", 7)
 
 
