@@ -104,6 +104,16 @@ def test_a_base_file_with_fewer_rows_than_its_commit_wrote_is_an_error_where_it_
         read(table)
 
 
+@pytest.mark.parametrize("name", ["logs_v6", "logs_v8"])
+def test_a_base_file_in_place_of_another_is_an_error(name: str, sample: Copy) -> None:
+    table = sample(name)
+    alone = next(file["path"] for file in lakescan.open(table).snapshot().files().to_pylist() if not file["log_files"])
+    other = next(path for path in sorted(table.rglob("*.parquet")) if path.name not in alone)
+    shutil.copy(other, table / alone)
+    with pytest.raises(CorruptDataFile, match=r"has \d+ bytes"):
+        read(table)
+
+
 def test_a_page_of_a_merged_base_file_is_checked(sample: Copy) -> None:
     table = sample("logs_v8")
     slice_ = next(file for file in lakescan.open(table).snapshot().files().to_pylist() if file["log_files"])

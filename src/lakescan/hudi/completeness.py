@@ -2,14 +2,15 @@
 
 Written by hand because hudi-rs finds slices by listing folders, unless a metadata table lists the files: a base file
 that has gone missing is then an older one, or none, and its rows are wrong or missing in silence. Each commit of the
-active timeline says which files it wrote, so the newest of each file group must be there unless the group was replaced.
+active timeline says which files it wrote, so the newest of each file group must be there, as long as it was, unless the
+group was replaced.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakescan.errors import MissingDataFile, UnsupportedFeature
+from lakescan.errors import CorruptDataFile, MissingDataFile, UnsupportedFeature
 from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
 from lakescan.hudi.timeline import CLUSTERING, Timeline, list_timeline, unfinished_instants
 from lakescan.storage import Storage
@@ -23,6 +24,8 @@ class _Written:
     """What the commits wrote for one file group: the newest base file, and every log file."""
 
     base: str = ""
+    size: int | None = None
+    """The base file's, in bytes."""
     logs: set[str] = field(default_factory=set)
 
     @property
@@ -52,6 +55,10 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
         base = instant_of_base_file(slice_.base_file_name)
         if written.base_instant > base:
             raise MissingDataFile(storage.full_path(written.base))
+        is_same = slice_.base_file_name == _name(written.base)
+        if is_same and written.size and written.size != slice_.base_file_size:
+            why = f"it has {slice_.base_file_size} bytes, and its commit wrote {written.size}"
+            raise CorruptDataFile(storage.full_path(written.base), why)
         logs = set(slice_.log_files_relative_paths())
         for log in sorted(written.logs - logs):
             # In table version 6 a log file is named after the base file that it follows, later after its own commit.
@@ -99,7 +106,7 @@ def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:
                 group = (folder, stat["fileId"])
                 # What was written to a group while it was being replaced was also written to those in its place.
                 if stat.get("path") and not ended.get(commit_time, "") < replaced.get(group, ""):
-                    _add(groups.setdefault(group, _Written()), stat["path"])
+                    _add(groups.setdefault(group, _Written()), stat["path"], stat.get("fileSizeInBytes"))
     return groups
 
 
@@ -114,11 +121,11 @@ def _clusterings(timeline: Timeline) -> set[str]:
     return unfinished_instants(entries, CLUSTERING | {"replacecommit"})
 
 
-def _add(group: _Written, path: str) -> None:
+def _add(group: _Written, path: str, size: int | None) -> None:
     if instant_of_log_file(_name(path)):
         group.logs.add(path)
     elif instant_of_base_file(_name(path)) >= group.base_instant:
-        group.base = path
+        group.base, group.size = path, size
 
 
 def _name(path: str) -> str:
