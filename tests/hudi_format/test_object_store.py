@@ -215,8 +215,8 @@ def test_planning_reads_each_commit_once_and_looks_into_one_data_file_at_most(
     table.snapshot().scan().build().files()
     asked = store.asked()
     assert len({what.split()[1] for what in asked if ".parquet" in what}) <= 1
-    # Two are listings that tell whether a commit has ended since the timeline was loaded. Two more than when hudi-rs read
-    # the commits for us: they are checked before it may, and Arrow asks for the size of each before it reads it.
+    # Two are listings that tell whether a commit has ended since the timeline was loaded, and two ask for the size
+    # of a commit: commits are checked before hudi-rs may read them, and Arrow asks for a size before it reads.
     assert len(asked) <= 39
     table.snapshot().scan().build().files()
     assert len(store.asked()) == 1
