@@ -97,9 +97,9 @@ def test_times_never_fall_and_in_commit_times_win_where_they_are_on(tmp_path: Pa
 def test_a_range_outside_the_log_names_the_commits_there_are(tmp_path: Path) -> None:
     built = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
     built.append(ids(0, 1))
-    with pytest.raises(VersionNotFound, match="versions 0 to 1"):
+    with pytest.raises(VersionNotFound, match="commits 0 to 1"):
         delta(built.path).commits(1, 2)
-    with pytest.raises(VersionNotFound, match="versions 0 to 1"):
+    with pytest.raises(VersionNotFound, match="commits 0 to 1"):
         delta(built.path).commits(2)
 
 

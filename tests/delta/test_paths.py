@@ -33,7 +33,7 @@ def _ids(path: str) -> list[int]:
     return sorted(found)
 
 
-def _add(path: str, size: int = 1000) -> dict[str, Any]:
+def _add(path: str, size: int) -> dict[str, Any]:
     action = {"path": path, "partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
     return {"add": action}
 
@@ -53,7 +53,7 @@ def test_an_absolute_path_leads_out_of_the_table(name: str, prefix: str, tmp_pat
     other.parent.mkdir(parents=True)
     pq.write_table(pa.table({"id": [7]}), other)
     table = DeltaBuilder(tmp_path / "t", SCHEMA)
-    table.commit(_add(prefix + quote(str(other))))
+    table.commit(_add(prefix + quote(str(other)), other.stat().st_size))
     assert _ids(table.path) == [7]
 
 
