@@ -99,7 +99,7 @@ def test_spellings_of_one_path_are_one_file_to_the_log(path: str, spellings: lis
     for n, first in enumerate(spellings):
         for m, second in enumerate(spellings):
             table = DeltaBuilder(tmp_path / f"{n}-{m}", SCHEMA)
-            table.commit(_add(first), _add("other"))
+            table.commit(_add(first, 1000), _add("other", 1000))
             table.checkpoint()
             table.commit({"remove": {"path": second, "dataChange": True}})
             files = lakescan.open(table.path).snapshot().scan().build().files()["path"].to_pylist()
