@@ -1,17 +1,18 @@
 """What an executor is told: one `ReadPlan` for a whole scan, and a `ReadTask` for each piece of work.
 
-Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object.
+Both pickle to a few kilobytes: text, schemas and a slice of the planner's file table, never a live object. Both say
+whether they only decode: a field does more than that unless it is declared to, so a new one cannot be forgotten.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lakescan.predicate import Predicate
+from lakescan.predicate import TRUE, Predicate
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
 from lakescan.storage import Storage
@@ -67,21 +68,41 @@ class ComputedColumn(Protocol):
         """A value for each row; `positions` are the rows' in the file, `stored` their values in the columns above."""
 
 
+# Of a field that says where rows are and of which columns. Any other changes rows wherever it is not at its default.
+_DECODES = {"decodes": True}
+
+
+class _Instructions:
+    """Fields of which some only say what to decode."""
+
+    @property
+    def only_decodes(self) -> bool:
+        """Whether all rows leave as the files hold them: nothing filtered, cut off, counted or made."""
+        return all(_only_decodes(self, found) for found in fields(self))  # type: ignore[arg-type]
+
+
+def _only_decodes(instructions: object, found: "Field[Any]") -> bool:
+    if found.metadata.get("decodes"):
+        return True
+    default = found.default if found.default_factory is MISSING else found.default_factory()
+    return default is not MISSING and bool(getattr(instructions, found.name) == default)
+
+
 @dataclass(frozen=True)
-class ReadPlan:
+class ReadPlan(_Instructions):
     """How every task of a scan is read."""
 
-    files: DataFiles
-    output: pa.Schema
+    files: DataFiles = field(metadata=_DECODES)
+    output: pa.Schema = field(metadata=_DECODES)
     """The rows that leave, in the table's names and types."""
-    schema: pa.Schema
+    schema: pa.Schema = field(metadata=_DECODES)
     """What is read: the output, and behind it the columns that only the filter needs."""
-    source: pa.Schema
+    source: pa.Schema = field(metadata=_DECODES)
     """The same fields as `schema`, as the data files name them."""
-    partition_columns: frozenset[str]
-    filter: Predicate
+    partition_columns: frozenset[str] = field(metadata=_DECODES)
+    filter: Predicate = TRUE
     """Evaluated on every row; only rows for which it is true leave."""
-    skip: Predicate
+    skip: Predicate = TRUE
     """Row groups without a row for which this is true need not be read; whoever gets the rows evaluates it."""
     limit: int | None = None
     """No task needs to give more rows than this."""
@@ -93,6 +114,10 @@ class ReadPlan:
     """How the columns of `schema` that are neither in files nor partition values come about, by name."""
 
     @property
+    def only_decodes(self) -> bool:
+        return super().only_decodes and bool(self.output.equals(self.schema))
+
+    @property
     def wanted_of_files(self) -> frozenset[str]:
         """Columns of the planner's file table that tasks must carry for the computed columns."""
         computed = [field for field in self.schema if field.name in self.computed]
@@ -100,10 +125,10 @@ class ReadPlan:
 
 
 @dataclass(frozen=True)
-class ReadTask:
+class ReadTask(_Instructions):
     """Pieces of data files: the planner's columns and, in `start` and `length`, which bytes of each file."""
 
-    pieces: pa.Table
+    pieces: pa.Table = field(metadata=_DECODES)
     skip_rows: int = 0
     """How many rows, from the first on, are not given."""
 

@@ -1,8 +1,8 @@
 """One version of a table for one query, whichever names the query calls it by.
 
 The first time a query names a table decides the version; a commit that lands while the query is analyzed is not
-seen by it. Queries are told apart by an object of Spark's own, compared by identity, or by a number of Spark's;
-few are remembered.
+seen by it. A query is an object of Spark's own, compared by identity, and is remembered as long as Java has it: however
+many others come, none that lives is forgotten, and none that is gone is kept.
 """
 
 from threading import Lock
@@ -11,38 +11,40 @@ from weakref import WeakValueDictionary
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import JavaObject
 
-_QUERIES_KEPT = 16
+_FEW = 16
 
 
 class PinnedVersions:
-    """The newest versions that the latest queries of a JVM have met; `numbers` is a Java map by identity."""
+    """The newest versions that the queries of a JVM have met; `numbers` is a Java map by identity with weak keys."""
 
     def __init__(self, numbers: JavaObject) -> None:
         self._lock = Lock()
         self._numbers = numbers
         # Weak: a version that no plan uses any more need not be remembered, and may be large.
-        self._met: dict[str, WeakValueDictionary[str, Snapshot]] = {}
+        self._met: dict[int, WeakValueDictionary[str, Snapshot]] = {}
         self._next = 0
+        self._many = _FEW
 
-    def newest(self, query: JavaObject | str | None, table: Table) -> Snapshot:
+    def newest(self, query: JavaObject | None, table: Table) -> Snapshot:
         """The version in which the query has met the table, else the newest there is."""
         if query is None:
             return table.snapshot()
         with self._lock:
-            met = self._met.get(self._key(query))
-            if met is None:
-                met = self._remember(query)
+            met = self._met_by(query)
             found = met.get(table.location)
         return found or met.setdefault(table.location, table.snapshot())
 
-    def _key(self, query: JavaObject | str) -> str:
-        return query if isinstance(query, str) else f"analysis {self._numbers.get(query)}"
+    def _met_by(self, query: JavaObject) -> "WeakValueDictionary[str, Snapshot]":
+        known = self._numbers.putIfAbsent(query, self._next)
+        if known is not None:
+            return self._met[known]
+        if len(self._met) >= self._many:
+            self._forget_what_is_gone()
+        self._next += 1
+        return self._met.setdefault(self._next - 1, WeakValueDictionary())
 
-    def _remember(self, query: JavaObject | str) -> "WeakValueDictionary[str, Snapshot]":
-        if len(self._met) >= _QUERIES_KEPT:
-            self._numbers.clear()
-            self._met.clear()
-        if not isinstance(query, str):
-            self._next += 1
-            self._numbers.put(query, self._next)
-        return self._met.setdefault(self._key(query), WeakValueDictionary())
+    def _forget_what_is_gone(self) -> None:
+        # Asked again only when there are twice as many: a long list of living queries is not gone through each time.
+        living = {int(number) for number in str(self._numbers.values().toString()).strip("[]").split(", ") if number}
+        self._met = {number: met for number, met in self._met.items() if number in living}
+        self._many = max(_FEW, 2 * len(self._met))

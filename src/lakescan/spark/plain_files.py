@@ -1,8 +1,8 @@
 """Tasks whose rows are wanted as their files hold them: Spark's own Parquet reader decodes these in the executor.
 
-Nothing may be left to do but decoding: no row filtered, deleted, merged, counted or cut off, every column in the
-file under one name and of a simple type. What only a file's footer says is looked at where the file is opened, by
-`PlainFiles.java`; a file that differs is read by a worker, as every other task is.
+Nothing may be left to do but decoding, as the plan and the task say themselves: no row filtered, deleted, merged,
+counted or cut off, every column in the file under one name and of a simple type. What only a file's footer says is
+looked at where the file is opened, by `PlainFiles.java`; a file that differs is read by a worker, as every other task.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,6 @@ from pyspark.sql.types import (
 )
 
 from lakescan.columns import member
-from lakescan.predicate import TRUE
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.packing import NUM_RECORDS
 from lakescan.schema import FIELD_ID
@@ -51,9 +50,7 @@ class PlainColumns:
 
 def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | None:
     """The columns of a scan whose files may be plain, None where no task of it can be."""
-    rows_are_changed = plan.filter != TRUE or plan.skip != TRUE or plan.limit is not None or plan.top is not None
-    columns_are_made = plan.aggregation is not None or plan.computed or not plan.output.equals(plan.schema)
-    if rows_are_changed or columns_are_made or not len(plan.output):
+    if not plan.only_decodes or not len(plan.output):
         return None
     notes = schema.jsonValue()
     stored, partitions = [], []
@@ -75,7 +72,7 @@ def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | None:
 
 def plain_pieces(plan: ReadPlan, columns: PlainColumns | None, tasks: Sequence[ReadTask | ReadyRows]) -> list[bytes]:
     """What an executor needs to read each task by itself, as an Arrow stream; empty where a worker has to."""
-    known = [task.pieces for task in tasks if isinstance(task, ReadTask) and not task.skip_rows]
+    known = [task.pieces for task in tasks if isinstance(task, ReadTask) and task.only_decodes]
     if columns is None or not known or len(known) < len(tasks):
         return [b""] * len(tasks)
     # All tasks at once: a call of Arrow's takes longer than what it does for the few files of one.

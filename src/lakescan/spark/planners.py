@@ -2,18 +2,23 @@
 
 A plan is found again by what is asked, its settings and the very snapshot it was made of, so a table that was
 replaced by another with the same version is never mistaken for it. A plan is forgotten with the last query that
-uses it.
+uses it. Threads end when there is nothing left to plan, so none outlives its session.
 """
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import lru_cache
-from threading import Lock
+from functools import lru_cache, partial
+from threading import Lock, Thread
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import plan
 from lakescan.scan.spec import ScanSpec
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -35,10 +40,45 @@ _plannings: WeakValueDictionary[str, Planning] = WeakValueDictionary()
 _lock = Lock()
 
 
+class Planners:
+    """So many threads at most, each started when there is something to plan that no other has time for."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._running = 0
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._lock = Lock()
+
+    def submit(self, make: Callable[[], _Made]) -> "Future[_Made]":
+        """What is made, soon; or what was raised."""
+        made: Future[_Made] = Future()
+        with self._lock:
+            self._waiting.append((made, make))
+            is_one_more = self._running < self._threads
+            self._running += is_one_more
+        if is_one_more:
+            Thread(target=self._work, name="lakescan-planner").start()
+        return made
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running -= 1
+                    return
+                made, make = self._waiting.popleft()
+            try:
+                found = make()
+            except BaseException as error:
+                made.set_exception(error)
+            else:
+                made.set_result(found)
+
+
 @lru_cache(maxsize=8)
-def planners(threads: int) -> ThreadPoolExecutor:
-    """The pool of that many threads."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="lakescan-planner")
+def planners(threads: int) -> Planners:
+    """The planners of that many threads."""
+    return Planners(threads)
 
 
 def planning(spec: ScanSpec) -> Planning:
@@ -48,7 +88,7 @@ def planning(spec: ScanSpec) -> Planning:
         kept = _plannings.get(key)
         if kept is None or kept.spec.snapshot is not spec.snapshot or _has_failed(kept):
             pool = planners(spec.settings.planning_threads)
-            kept = _plannings[key] = Planning(spec, pool.submit(plan, spec))
+            kept = _plannings[key] = Planning(spec, pool.submit(partial(plan, spec)))
         return kept
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from py4j.protocol import Py4JJavaError
 
+from lakescan.errors import UnsupportedSpark
+
 if TYPE_CHECKING:
     from lakescan.spark.bridge.session import Bridge
 
@@ -26,6 +28,21 @@ class Proxy:
         for name, member in list(vars(cls).items()):
             if callable(member) and not name.startswith("_") and not isinstance(member, type):
                 setattr(cls, name, _raising_java_errors(member))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Any]:
+            """What Java calls and this class lacks: a method that a later Spark has added. Py4J knows no defaults."""
+            if name.startswith("_") or hasattr(type(self), name):
+                raise AttributeError(name)
+
+            def missing(self: Proxy, *_: object) -> None:
+                raise UnsupportedSpark(
+                    f"Spark {self.bridge.spark.version} asks {type(self).__name__} for {name}, which this release of "
+                    "Lakescan does not have. Use PySpark 4.0 to 4.3, or a newer release of Lakescan."
+                )
+
+            return functools.partial(_raising_java_errors(missing), self)
 
     @property
     def token(self) -> str:

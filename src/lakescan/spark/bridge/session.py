@@ -28,6 +28,7 @@ from lakescan.errors import (
     UnsupportedSpark,
     UnsupportedType,
 )
+from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import reader_factory_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.plain_files import PlainColumns
@@ -63,6 +64,7 @@ class Bridge:
         gateway: Any = self._gateway
         gateway.python_parameters.propagate_java_exceptions = True
         gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
+        bound_connections(self)
 
     # Plain values
 
@@ -168,8 +170,8 @@ class Bridge:
         return self.array(EXPRESSIONS + "Transform", [identity(column(name)) for name in names])
 
     def identity_map(self) -> JavaObject:
-        """A Java map whose keys are told apart by identity, which Py4J's references do not show."""
-        return self.java_class("java.util.IdentityHashMap")()
+        """A Java map whose keys are told apart by identity, which Py4J's references do not show, and not kept alive."""
+        return self.java_class("com.google.common.collect.MapMaker")().weakKeys().makeMap()
 
     def references(self, names: Iterable[str]) -> JavaObject:
         column = self.java_class(EXPRESSIONS + "FieldReference").column
@@ -181,19 +183,20 @@ class Bridge:
         return int(self.java_class("java.lang.Thread").currentThread().getId())
 
     @property
-    def query(self) -> JavaObject | str | None:
+    def query(self) -> JavaObject | None:
         """What stands for the query for which the calling thread loads a table, None where that cannot be told.
 
         A callback runs in the thread that called it, so Spark's thread-local state is that of the query. While a
         query is analyzed, the cache of relations is one object for it, its views and subqueries included; at any
         other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
-        Spark load the tables of a query once more before it runs; the query's number tells those loads.
+        Spark load the tables of a query once more before it runs; its execution tells those loads.
         """
         stack = self.text_of_all(self.java_class("java.lang.Thread").currentThread().getStackTrace())
         if "AnalysisContext$.withNewAnalysisContext" in stack:
             return self.java_class("org.apache.spark.sql.catalyst.analysis.AnalysisContext").get().relationCache()
-        number = self._context.getLocalProperty("spark.sql.dataset.queryExecution.id")
-        return f"run {number}" if number and "V2TableRefreshUtil" in stack else None
+        number = self._context.getLocalProperty("spark.sql.execution.id") if "V2TableRefreshUtil" in stack else None
+        executions = self.java_class("org.apache.spark.sql.execution.SQLExecution")
+        return executions.getQueryExecution(int(number)) if number else None
 
     def data_frame(self, table: Proxy, options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""
