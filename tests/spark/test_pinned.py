@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import lakescan
 from lakescan.spark import catalog
-from lakescan.spark.bridge import Bridge
+from lakescan.spark.bridge import Bridge, LivingObjects
 from lakescan.spark.pinned import PinnedVersions
 from tests.tables import DeltaBuilder
 
@@ -60,7 +60,7 @@ def test_living_queries_are_told_apart_and_those_that_are_gone_are_forgotten(
     spark: SparkSession, table: DeltaBuilder
 ) -> None:
     bridge, opened = Bridge(spark), lakescan.open(table.path)
-    pinned = PinnedVersions(bridge.identity_map())
+    pinned = PinnedVersions(LivingObjects(bridge))
     # Equal to each other, and to nothing else once they are filled: only identity tells these apart.
     living = [bridge.java_class("java.util.HashMap")() for _ in range(40)]
     first = [pinned.newest(query, opened) for query in living]

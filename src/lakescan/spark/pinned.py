@@ -9,17 +9,17 @@ from threading import Lock
 from weakref import WeakValueDictionary
 
 from lakescan.scan.snapshot import Snapshot, Table
-from lakescan.spark.bridge import JavaObject
+from lakescan.spark.bridge import JavaObject, LivingObjects
 
 _FEW = 16
 
 
 class PinnedVersions:
-    """The newest versions that the queries of a JVM have met; `numbers` is a Java map by identity with weak keys."""
+    """The newest versions that the queries of a JVM have met."""
 
-    def __init__(self, numbers: JavaObject) -> None:
+    def __init__(self, queries: LivingObjects) -> None:
         self._lock = Lock()
-        self._numbers = numbers
+        self._queries = queries
         # Weak: a version that no plan uses any more need not be remembered, and may be large.
         self._met: dict[int, WeakValueDictionary[str, Snapshot]] = {}
         self._next = 0
@@ -35,16 +35,16 @@ class PinnedVersions:
         return found or met.setdefault(table.location, table.snapshot())
 
     def _met_by(self, query: JavaObject) -> "WeakValueDictionary[str, Snapshot]":
-        known = self._numbers.putIfAbsent(query, self._next)
-        if known is not None:
-            return self._met[known]
+        number = self._queries.number(query, self._next)
+        if number < self._next:
+            return self._met[number]
         if len(self._met) >= self._many:
             self._forget_what_is_gone()
         self._next += 1
-        return self._met.setdefault(self._next - 1, WeakValueDictionary())
+        return self._met.setdefault(number, WeakValueDictionary())
 
     def _forget_what_is_gone(self) -> None:
         # Asked again only when there are twice as many: a long list of living queries is not gone through each time.
-        living = {int(number) for number in str(self._numbers.values().toString()).strip("[]").split(", ") if number}
+        living = self._queries.living()
         self._met = {number: met for number, met in self._met.items() if number in living}
         self._many = max(_FEW, 2 * len(self._met))

@@ -21,7 +21,7 @@ from lakescan.formats import TRAVEL, asked, checked, open_table, sets_rows
 from lakescan.options import Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
-from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
 from lakescan.spark.pinned import PinnedVersions
 from lakescan.spark.scan_builder import SparkScanBuilder
 from lakescan.storage import Storage
@@ -200,7 +200,7 @@ def load_snapshot(
 def _pinned(bridge: Bridge) -> PinnedVersions:
     """The one memory of a JVM's queries, whichever catalog asks."""
     if bridge.gateway not in _PINNED:
-        _PINNED[bridge.gateway] = PinnedVersions(bridge.identity_map())
+        _PINNED[bridge.gateway] = PinnedVersions(LivingObjects(bridge))
     return _PINNED[bridge.gateway]
 
 

@@ -169,10 +169,6 @@ class Bridge:
         column = self.java_class(EXPRESSIONS + "FieldReference").column
         return self.array(EXPRESSIONS + "Transform", [identity(column(name)) for name in names])
 
-    def identity_map(self) -> JavaObject:
-        """A Java map whose keys are told apart by identity, which Py4J's references do not show, and not kept alive."""
-        return self.java_class("com.google.common.collect.MapMaker")().weakKeys().makeMap()
-
     def references(self, names: Iterable[str]) -> JavaObject:
         column = self.java_class(EXPRESSIONS + "FieldReference").column
         return self.array(EXPRESSIONS + "NamedReference", [column(name) for name in names])
