@@ -25,7 +25,7 @@ spark = lakescan.session(
     master="local[2]", spark_sql_shuffle_partitions=2, spark_driver_memory="1g",
     # Spark itself remembers this many queries, for its page of them.
     spark_ui_retainedJobs=5, spark_ui_retainedStages=5, spark_ui_retainedTasks=50, spark_sql_ui_retainedExecutions=5,
-    spark_sql_codegen_cache_maxEntries=20,
+    spark_sql_codegen_cache_maxEntries=20, spark_local_dir=tempfile.gettempdir(),
 )
 gateway = spark.sparkContext._gateway
 jvm, server = gateway.jvm, gateway.jvm.java.lang.management.ManagementFactory
