@@ -29,7 +29,7 @@ def _proxies() -> list[type[Proxy]]:
             yield child
             yield from below(child)
 
-    return [found for found in below(Proxy) if found.__module__.startswith("lakescan.")]
+    return [found for found in below(Proxy) if found.__module__.startswith("lakescan.") and hasattr(found, "Java")]
 
 
 def _methods(bridge: Bridge, interface: str) -> set[tuple[str, int]]:

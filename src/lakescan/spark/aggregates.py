@@ -10,12 +10,13 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
+from lakescan.errors import InternalError
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation, Function
 from lakescan.scan.aggregates import can_average, can_read
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.plan import Plan
-from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.columns import plain_field
 from lakescan.spark.planners import Planning
 from lakescan.spark.scan import SparkScan
@@ -134,7 +135,7 @@ class PushedAggregates:
         return self._considered
 
 
-class MetadataScan(Proxy):
+class MetadataScan(BatchScan):
     """An answer that needs no data: Spark takes the rows as they are."""
 
     def __init__(self, bridge: Bridge, plan: Plan, schema: StructType) -> None:
@@ -163,6 +164,9 @@ class MetadataScan(Proxy):
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
+
+    def toBatch(self) -> None:
+        raise InternalError("Spark asks for tasks of a scan whose rows are here already")
 
     class Java:
         implements = (READ + "LocalScan",)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound, WrongFormat
+from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound, UnsupportedFeature, WrongFormat
 from lakescan.formats import STATE_OPTIONS, format_at
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.loads import (
@@ -97,6 +97,11 @@ class LakeCatalog(Proxy):
     def useNullableQuerySchema(self) -> bool:
         return True
 
+    def listTableSummaries(self, namespace: JavaObject) -> JavaObject:
+        summary = self.bridge.java_class(CATALOG + "TableSummary")
+        found = [summary.of(identifier, "EXTERNAL") for identifier in self.listTables(namespace)]
+        return self.bridge.array(CATALOG + "TableSummary", found)
+
     def listTables(self, namespace: JavaObject) -> JavaObject:
         identifier = self.bridge.java_class(CATALOG + "Identifier")
         names = sorted(self._names()) if tuple(namespace) in ((), self._namespace) else []
@@ -133,6 +138,14 @@ class LakeCatalog(Proxy):
 
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None
+
+    def loadChangelog(self, *arguments: Any) -> None:
+        raise UnsupportedFeature(
+            f"the catalog {self._catalog_name}", "a table's changes by SQL", "Use lakescan.changes(spark, path, start)."
+        )
+
+    def createTableLike(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
+        return self._writer("CREATE TABLE LIKE").createTableLike(self._owns_name(identifier), *arguments)
 
     def createTable(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
         return self._writer("CREATE TABLE").createTable(self._owns_name(identifier), *arguments)

@@ -15,7 +15,7 @@ from lakescan.reader.plan import ReadPlan
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.statistics import has_bounds
-from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.columns import plain_field
 from lakescan.spark.metrics import metrics
 from lakescan.spark.plain_files import PlainColumns, plain_columns, plain_pieces
@@ -25,7 +25,7 @@ from lakescan.spark.statistics import SparkStatistics
 from lakescan.spark.worker import partition_reader, shipped, worker_schema
 
 
-class SparkScan(Proxy):
+class SparkScan(BatchScan):
     """A scan that Spark has finished pushing down to."""
 
     def __init__(self, bridge: Bridge, planning: Planning, schema: StructType) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from py4j.protocol import Py4JJavaError
 
-from lakescan.errors import UnsupportedSpark
+from lakescan.errors import InternalError, UnsupportedSpark
 
 if TYPE_CHECKING:
     from lakescan.spark.bridge.session import Bridge
@@ -70,3 +70,13 @@ def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:
             raise self.bridge.java_error(error) from error
 
     return call
+
+
+class BatchScan(Proxy):
+    """A scan that is read in one go: no table of Lakescan's says that Spark may stream it."""
+
+    def toMicroBatchStream(self, *_: object) -> None:
+        raise InternalError("Spark asks a scan for a stream that its table does not say it has")
+
+    def toContinuousStream(self, *_: object) -> None:
+        raise InternalError("Spark asks a scan for a stream that its table does not say it has")
