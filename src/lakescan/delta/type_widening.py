@@ -10,24 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakescan import widening
+
 _CHANGES = "delta.typeChanges"
-_INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
+# The protocol's: a decimal has ten digits before the point for an integer of any size, and twenty for a long.
+_INTEGER_DIGITS = {8: 10, 16: 10, 32: 10, 64: 20}
 
 
 def widens(old: pa.DataType, new: pa.DataType) -> bool:
     """Whether every value of the old type is one of the new type, which is another, by Delta's rules."""
-    if old.equals(new):
-        return False
-    if old in _INTEGERS:
-        if new in _INTEGERS:
-            return _INTEGERS.index(old) < _INTEGERS.index(new)
-        if pa.types.is_decimal(new):
-            return bool(new.precision - new.scale >= (20 if old == pa.int64() else 10))
-        return bool(new == pa.float64() and old != pa.int64())
-    if pa.types.is_decimal(old) and pa.types.is_decimal(new):
-        whole = new.precision - new.scale >= old.precision - old.scale
-        return bool(whole and new.scale >= old.scale)
-    return bool((old == pa.float32() and new == pa.float64()) or (old == pa.date32() and new == pa.timestamp("us")))
+    return widening.widens(old, new, _INTEGER_DIGITS)
 
 
 def once_float(schema: Mapping[str, Any]) -> frozenset[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
+from lakescan.widening import digits
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -70,14 +70,7 @@ def cast_to_compare(values: Any, wanted: pa.DataType) -> Any:
 def _exact_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     if pa.types.is_integer(left) and pa.types.is_integer(right):
         return pa.int64()
-    (left_whole, left_scale), (right_whole, right_scale) = _digits(left), _digits(right)
+    (left_whole, left_scale), (right_whole, right_scale) = digits(left), digits(right)
     scale = max(left_scale, right_scale)
     precision = max(left_whole, right_whole) + scale
     return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
-
-
-def _digits(kind: pa.DataType) -> tuple[int, int]:
-    """How many digits the type has before and after the point."""
-    if pa.types.is_integer(kind):
-        return _INTEGER_DIGITS[kind.bit_width], 0
-    return kind.precision - kind.scale, kind.scale

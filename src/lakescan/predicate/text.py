@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakescan.calendar_units import FARTHEST_OFFSET
+
 _BLANK = "".join(map(chr, range(0x21))) + "\x7f"
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
@@ -24,7 +26,6 @@ _TIMESTAMP = re.compile(
     r"(?P<zone> ?(?:Z|UTC|GMT|(?P<sign>[+-])(?P<zone_hour>\d{1,2})(?::(?P<zone_minute>\d{1,2}))?))?)?)?)?)?)?",
     re.ASCII,
 )
-_MOST_OFFSET = timedelta(hours=18)
 
 
 def value_of_text(text: str, wanted: pa.DataType) -> Any:
@@ -98,7 +99,7 @@ def _timestamp(text: str, with_zone: bool) -> datetime | None:
     if not found or (found["zone"] and not with_zone):
         return None
     offset = timedelta(hours=int(found["zone_hour"] or 0), minutes=int(found["zone_minute"] or 0))
-    if offset > _MOST_OFFSET or int(found["zone_minute"] or 0) > 59:
+    if offset > FARTHEST_OFFSET or int(found["zone_minute"] or 0) > 59:
         return None
     day = _day(found)
     microsecond = int((found["fraction"] or "")[:6].ljust(6, "0"))

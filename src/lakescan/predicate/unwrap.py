@@ -7,27 +7,20 @@ differently: in any zone but UTC the bounds are moved by the largest offset a zo
 
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
-from typing import Any
 
 import pyarrow as pa
 
+from lakescan.calendar_units import DATE_UNITS, FARTHEST_OFFSET, next_start, start_of
 from lakescan.errors import AmbiguousColumn, InvalidFilter, UnknownColumn
 from lakescan.predicate.bind import bind, resolve
-from lakescan.predicate.coercion import is_exact_number, is_number
 from lakescan.predicate.expression import Call, Expression
 from lakescan.predicate.split import conjoin, disjoin
 from lakescan.predicate.tree import TRUE, Column, Comparison, Literal, Or, Predicate, StartsWith
+from lakescan.widening import keeps_order
 
-FARTHEST_OFFSET = timedelta(hours=18)
 UTC_ZONES = frozenset({"UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT", "+00:00", "UTC+00:00", "GMT+00:00"})
 
 _DATE = pa.date32()
-_UNITS = {
-    **dict.fromkeys(("YEAR", "YYYY", "YY"), "year"),
-    "QUARTER": "quarter",
-    **dict.fromkeys(("MONTH", "MM", "MON"), "month"),
-    "WEEK": "week",
-}
 
 
 def unwrap(op: str, left: Expression, right: Literal, schema: pa.Schema, zone: str) -> Predicate:
@@ -54,9 +47,9 @@ def _unwrapped(op: str, left: Expression, right: Literal, schema: pa.Schema, zon
         case Call("YEAR", (inner,)):
             first, after = date(right.value, 1, 1), date(right.value + 1, 1, 1)
             return _between_steps(op, inside(inner), Literal(first, _DATE), Literal(after, _DATE))
-        case Call("TRUNC", (inner, Literal(str() as unit, _))) if unit.upper() in _UNITS:
-            start = start_of(_UNITS[unit.upper()], right.value)
-            after = next_start(_UNITS[unit.upper()], right.value)
+        case Call("TRUNC", (inner, Literal(str() as unit, _))) if unit.upper() in DATE_UNITS:
+            start = start_of(DATE_UNITS[unit.upper()], right.value)
+            after = next_start(DATE_UNITS[unit.upper()], right.value)
             first = start if start == right.value else after
             return _between_steps(op, inside(inner), Literal(first, _DATE), Literal(after, _DATE))
         case Call("SUBSTRING", (Column() as column, Literal(0 | 1, _), Literal(int() as length, _))):
@@ -111,24 +104,6 @@ def _cast(op: str, inner: Expression, kind: pa.DataType, right: Literal, schema:
     return TRUE
 
 
-def keeps_order(source: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether the cast can neither fail nor wrap around, and never turns two values the other way round."""
-    if pa.types.is_float64(kind):
-        return is_number(source)
-    if not (is_exact_number(source) and is_exact_number(kind)):
-        return False
-    if pa.types.is_integer(kind):
-        return bool(pa.types.is_integer(source) and source.bit_width <= kind.bit_width)
-    whole, scale = _digits(source)
-    return bool(kind.precision - kind.scale >= whole and kind.scale >= scale)
-
-
-def _digits(kind: pa.DataType) -> tuple[int, int]:
-    if pa.types.is_integer(kind):
-        return {8: 3, 16: 5, 32: 10, 64: 19}[kind.bit_width], 0
-    return kind.precision - kind.scale, kind.scale
-
-
 def _date_of_timestamp(
     op: str, column: Column, kind: pa.DataType, day: date, schema: pa.Schema, zone: str
 ) -> Predicate:
@@ -147,22 +122,3 @@ def _date_of_timestamp(
 
 def _midnight(day: date, kind: pa.DataType) -> datetime:
     return datetime.combine(day, time(), timezone.utc if kind.tz else None)
-
-
-def start_of(unit: str, day: Any) -> date:
-    """The first day of the day's year, quarter, month or week (which begins on a Monday)."""
-    match unit:
-        case "year":
-            return date(day.year, 1, 1)
-        case "quarter":
-            return date(day.year, day.month - (day.month - 1) % 3, 1)
-        case "month":
-            return date(day.year, day.month, 1)
-        case _:
-            return date(day.year, day.month, day.day) - timedelta(days=day.weekday())
-
-
-def next_start(unit: str, day: Any) -> date:
-    """The first day of the unit after the one that the day is in."""
-    days = {"year": 366, "quarter": 92, "month": 31, "week": 7}[unit]
-    return start_of(unit, start_of(unit, day) + timedelta(days=days))

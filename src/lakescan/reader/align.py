@@ -1,7 +1,7 @@
 """Columns of a data file in the table's exact type and names, however the file was written.
 
 Fields are found by id where the table says so, by name otherwise; a field that the file lacks is null; a type that
-Delta can widen to the table's is widened; a file in any other type is an error, and so is a value that does not
+widens to the table's (`widening`) is widened; a file in any other type is an error, and so is a value that does not
 fit: nothing is ever cut; a CHAR is padded to its length. Structs, lists and maps are rebuilt around their aligned
 children, sharing buffers.
 """
@@ -15,6 +15,7 @@ from lakescan.columns import empty_structs
 from lakescan.errors import SchemaMismatch
 from lakescan.reader.variant import whole_variants
 from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, has_padding, is_variant, padded
+from lakescan.widening import is_read_as, is_read_by_text
 
 
 def has_id(field: pa.Field) -> bool:
@@ -121,7 +122,7 @@ def _align_value(array: pa.Array, wanted: pa.DataType, source: pa.Field) -> pa.A
         return pa.nulls(len(array))
     if pa.types.is_dictionary(array.type):
         return _align_value(array.dictionary_decode(), wanted, source)
-    if not _becomes(array.type, wanted):
+    if not is_read_as(array.type, wanted):
         raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         # Spark keeps microseconds and drops the rest; a checked cast would refuse instead.
@@ -131,51 +132,7 @@ def _align_value(array: pa.Array, wanted: pa.DataType, source: pa.Field) -> pa.A
 
 def goes_by_text(found: pa.DataType, source: pa.Field, wanted: pa.DataType) -> bool:
     """Whether a file's type becomes the table's by way of its text, because the format says so."""
-    if WIDEN_BY_TEXT not in (source.metadata or {}):
-        return False
-    if pa.types.is_string(wanted):
-        return bool(pa.types.is_integer(found) or pa.types.is_date(found))
-    if pa.types.is_integer(found):
-        # The text of a whole number is read as the nearest floating one, which is what Java's cast gives.
-        return bool(pa.types.is_float32(wanted) or (pa.types.is_float64(wanted) and not _is_narrow(found)))
-    return bool(pa.types.is_float32(found) and pa.types.is_float64(wanted))
-
-
-def _becomes(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether Delta reads a file's type as the table's: one kind in another size, or a type change it can widen.
-
-    Arrow itself would cast more, and quietly: a double to a float, a number to its text.
-    """
-    kinds = pa.types
-    if kinds.is_null(found):
-        return True
-    if kinds.is_integer(found):
-        if kinds.is_duration(wanted):
-            # A day-time interval is stored as its microseconds, with nothing beside them that says so.
-            return bool(kinds.is_int64(found))
-        return kinds.is_integer(wanted) or kinds.is_decimal(wanted) or (kinds.is_float64(wanted) and _is_narrow(found))
-    if kinds.is_duration(found):
-        return bool(kinds.is_duration(wanted))
-    if kinds.is_floating(found):
-        return kinds.is_float64(wanted) and not kinds.is_float64(found)
-    if kinds.is_decimal(found):
-        return bool(kinds.is_decimal(wanted))
-    if kinds.is_date(found):
-        return kinds.is_date(wanted) or (kinds.is_timestamp(wanted) and wanted.tz is None)
-    if kinds.is_timestamp(found):
-        return bool(kinds.is_timestamp(wanted))
-    return _is_bytes(found) and _is_bytes(wanted)
-
-
-def _is_narrow(integer: pa.DataType) -> bool:
-    return bool(integer.bit_width <= 32)
-
-
-def _is_bytes(type_: pa.DataType) -> bool:
-    kinds = pa.types
-    text = kinds.is_string(type_) or kinds.is_large_string(type_) or kinds.is_string_view(type_)
-    plain = kinds.is_binary(type_) or kinds.is_large_binary(type_) or kinds.is_binary_view(type_)
-    return bool(text or plain or kinds.is_fixed_size_binary(type_))
+    return WIDEN_BY_TEXT in (source.metadata or {}) and is_read_by_text(found, wanted)
 
 
 def _is_list(type_: pa.DataType) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakescan.calendar_units import DATE_UNITS, FARTHEST_OFFSET, LENGTHS, date_of, start_of
 from lakescan.errors import AmbiguousColumn, UnknownColumn
 from lakescan.predicate import (
     TRUE,
@@ -33,20 +34,8 @@ from lakescan.predicate import (
 from lakescan.predicate.bind import resolve
 from lakescan.scan.generation_expression import Generation, read_generation
 
-FARTHEST_OFFSET = timedelta(hours=18)
 _MOST_VALUES = 100
 _PARTS = ("year", "month", "day", "hour")
-# No shorter than any such unit is anywhere: days, and with them longer units, are longer where clocks are moved.
-_LENGTHS = {
-    "second": timedelta(seconds=1),
-    "minute": timedelta(minutes=1),
-    "hour": timedelta(hours=3),
-    "day": timedelta(days=2),
-    "week": timedelta(days=8),
-    "month": timedelta(days=32),
-    "quarter": timedelta(days=93),
-    "year": timedelta(days=367),
-}
 
 
 @dataclass(frozen=True)
@@ -122,15 +111,15 @@ def _step(column: Column, target: pa.DataType, how: Generation, base: pa.DataTyp
         case "identity" if target == base:
             return _Step(column, target, _same, _same)
         case "date" if _is_moment(base):
-            return _moved(column, target, _date, _offset(base))
+            return _moved(column, target, date_of, _offset(base))
         case "format" if _is_moment(base):
             # Spark formats timestamps, and the midnight of a date, or a local time, may not exist in its zone.
             margin = timedelta(days=1) if pa.types.is_date(base) else FARTHEST_OFFSET
             return _moved(column, target, lambda moment: moment.strftime(_padded(how.pattern, moment)), margin)
-        case "trunc" if _is_moment(base) and how.unit in ("year", "quarter", "month", "week"):
-            return _moved(column, target, lambda moment: _start_of(how.unit, _date(moment)), _offset(base))
-        case "date_trunc" if pa.types.is_timestamp(base) and target == base and how.unit in _LENGTHS:
-            length = _LENGTHS[how.unit]
+        case "trunc" if _is_moment(base) and how.unit in DATE_UNITS.values():
+            return _moved(column, target, lambda moment: start_of(how.unit, moment), _offset(base))
+        case "date_trunc" if pa.types.is_timestamp(base) and target == base and how.unit in LENGTHS:
+            length = LENGTHS[how.unit]
             return _Step(column, target, lambda moment: moment - length, _same)
         case "prefix" if pa.types.is_string(base) and how.length is not None:
             cut = how.length
@@ -226,10 +215,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _date(moment: Any) -> date:
-    return date(moment.year, moment.month, moment.day)
-
-
 def _part(name: str) -> Callable[[Any], int]:
     return lambda moment: int(getattr(moment, name, 0))
 
@@ -237,15 +222,3 @@ def _part(name: str) -> Callable[[Any], int]:
 def _padded(pattern: str, moment: Any) -> str:
     # strftime leaves out the zeros before a year of fewer than four digits on some systems.
     return pattern.replace("%Y", f"{moment.year:04d}")
-
-
-def _start_of(unit: str, day: date) -> date:
-    match unit:
-        case "year":
-            return day.replace(month=1, day=1)
-        case "quarter":
-            return day.replace(month=day.month - (day.month - 1) % 3, day=1)
-        case "month":
-            return day.replace(day=1)
-        case _:
-            return day - timedelta(days=day.weekday())

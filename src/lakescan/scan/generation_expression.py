@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from lakescan.calendar_units import UNITS
 from lakescan.predicate import Column
 
 # Patterns whose texts sort as the times do.
@@ -22,16 +23,6 @@ _PATTERNS = {
     "yyyyMM": "%Y%m",
     "yyyyMMdd": "%Y%m%d",
     "yyyyMMddHH": "%Y%m%d%H",
-}
-_UNITS = {
-    **dict.fromkeys(("YEAR", "YYYY", "YY"), "year"),
-    "QUARTER": "quarter",
-    **dict.fromkeys(("MONTH", "MM", "MON"), "month"),
-    "WEEK": "week",
-    **dict.fromkeys(("DAY", "DD"), "day"),
-    "HOUR": "hour",
-    "MINUTE": "minute",
-    "SECOND": "second",
 }
 _PARTS: dict[str, str] = {"Year": "year", "Month": "month", "Day": "day", "DayOfMonth": "day", "Hour": "hour"}
 
@@ -75,7 +66,7 @@ def _read(node: exp.Expression, text: str) -> Generation | None:
         inner = node.this.this if type(node.this).__name__ == "TimeStrToTime" else node.this
         return _of("format", inner, pattern=pattern) if pattern else None
     if kind in ("TimestampTrunc", "DateTrunc"):
-        unit = _UNITS.get(node.args["unit"].name.upper(), "")
+        unit = UNITS.get(node.args["unit"].name.upper(), "")
         function = "date_trunc" if kind == "TimestampTrunc" else "trunc"
         return _of(function, node.this, unit=unit) if unit else None
     if kind == "Substring" and _number(node.args.get("start")) in (0, 1):
