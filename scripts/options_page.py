@@ -4,13 +4,12 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from lakescan.formats import OPTIONS
+from lakescan.formats import FORMATS
 from lakescan.options import Option, Read
 from lakescan.scan import settings
 from lakescan.spark.source import OWN_OPTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "options.md"
-TITLES = {"delta": "Delta tables", "hudi": "Hudi tables"}
 READS = {Read.BATCH: "batch", Read.CHANGES: "changes", Read.STREAM: "stream"}
 INTRODUCTION = """\
 # Options
@@ -53,9 +52,8 @@ def rows(options: Iterable[Option]) -> list[str]:
 def page() -> str:
     common = settings.OPTIONS.known
     parts = [INTRODUCTION]
-    for name, known in OPTIONS.items():
-        own = [option for option in known.known if option not in common]
-        parts += [f"## {TITLES[name]}\n", *rows(own), ""]
+    for format_ in FORMATS:
+        parts += [f"## {format_.title} tables\n", *rows(format_.options.known), ""]
     parts += ['## Only of `format("lakescan")`\n', *rows(OWN_OPTIONS.known), ""]
     parts += ["## Settings\n", "Of all tables; also Spark confs, see [settings](settings.md).\n", *rows(common), ""]
     return "\n".join(parts)

@@ -10,7 +10,7 @@ from lakescan.errors import LakescanError
 FILE = "/data/t/some-file"
 # Each error as it is raised, what its message must name, and what it must say to do.
 CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
-    (errors.TableNotFound, (FILE,), [FILE, "_delta_log"], "Check the path"),
+    (errors.TableNotFound, (FILE, ["a log (_delta_log)"]), [FILE, "_delta_log"], "Check the path"),
     (errors.UnsupportedLocation, ("ftp://x", "why"), ["ftp://x", "why"], "Lakescan reads local paths"),
     (errors.StorageFailure, (FILE, "no permission"), [FILE, "no permission"], "Check the credentials"),
     (errors.NotAFile, (FILE,), [FILE, "no regular file"], "Put the file back"),

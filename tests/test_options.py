@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakescan.errors import InvalidOption, UnknownOption
-from lakescan.formats import OPTIONS, STATE_OPTIONS, checked
+from lakescan.formats import FORMATS, checked, options_of, state_options
 from lakescan.options import Read
 from lakescan.scan.settings import setting_names
 
@@ -64,12 +64,12 @@ def test_a_value_that_cannot_be_is_refused() -> None:
 
 
 def test_every_setting_is_an_option_of_every_format_and_no_two_share_a_name() -> None:
-    for known in OPTIONS.values():
+    for known in (options_of(format_.name) for format_ in FORMATS):
         names = [name.lower() for option in known.known for name in option.names]
         assert len(names) == len(set(names))
         assert {name.lower() for name in setting_names()} <= set(names)
         assert all(option.says.endswith(".") for option in known.known)
-    assert {"readChangeData", "as.of.instant"} <= set(STATE_OPTIONS)
+    assert {"readChangeData", "as.of.instant"} <= set(state_options())
 
 
 def test_the_page_of_options_says_what_the_code_says() -> None:

@@ -55,7 +55,7 @@ def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
     """
     from lakescan.spark.catalog import install_catalogs
 
-    install_catalogs(spark, claim_delta)
+    install_catalogs(spark, claimed=["delta"] if claim_delta else [])
     return spark
 
 

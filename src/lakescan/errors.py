@@ -6,6 +6,7 @@ that too, so that ordinary `except` clauses work. `condition` is the name that S
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from lakescan.secrets import masked
@@ -36,10 +37,11 @@ def _rebuilt(kind: type[LakescanError], arguments: tuple[Any, ...], state: dict[
 class TableNotFound(LakescanError, FileNotFoundError):
     """The location holds no table of a format that Lakescan knows."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, signs: Sequence[str]) -> None:
+        lacking = f"holds neither {' nor '.join(signs)}" if len(signs) > 1 else f"lacks {signs[0]}"
         super().__init__(
-            f"No table at {location}: the folder is missing or holds neither a Delta log (_delta_log) nor "
-            "a Hudi timeline (.hoodie). Check the path and that this process may read it."
+            f"No table at {location}: the folder is missing or {lacking}. Check the path and that this process "
+            "may read it."
         )
 
 
@@ -113,11 +115,11 @@ class InvalidVersion(LakescanError, ValueError):
 class ChangesNotRecorded(LakescanError, ValueError):
     """A range of versions in some of which the table did not record its changes."""
 
-    def __init__(self, location: str, version: int, start: int, end: int) -> None:
+    def __init__(self, location: str, version: int, start: int, end: int, switch: str) -> None:
         super().__init__(
             f"The changes of versions {start} to {end} of {location} cannot be read: at version {version} the table "
-            "property delta.enableChangeDataFeed is not true. Ask for versions at which it is, or compare the "
-            "table's versions themselves."
+            f"property {switch} is not true. Ask for versions at which it is, or compare the table's versions "
+            "themselves."
         )
 
 
@@ -216,10 +218,10 @@ class ChecksumIgnored(UserWarning):
 class ColumnStatisticsIgnored(UserWarning):
     """An index of column statistics that cannot be read was passed over; the answer is right, and more is read."""
 
-    def __init__(self, location: str, why: str) -> None:
+    def __init__(self, location: str, why: str, what_to_do: str) -> None:
         super().__init__(
             f"The column statistics of {location} are not used: {why} Files are planned without them, so more are "
-            "read. Let Hudi build the metadata table anew (hoodie.metadata.enable=false for one write, then true)."
+            f"read. {what_to_do}"
         )
 
 
@@ -239,7 +241,7 @@ class MissingDataFile(LakescanError, FileNotFoundError):
     def __init__(self, file: str) -> None:
         super().__init__(
             f"The data file {file} is in the table's log but not in storage. It may have been removed by VACUUM "
-            "or Hudi's cleaner (then read a newer version) or by hand (then restore it). No partial answer is given."
+            "or a cleaner (then read a newer version) or by hand (then restore it). No partial answer is given."
         )
 
 
@@ -508,7 +510,7 @@ class TableReplaced(LakescanError):
 
 
 class InstantGone(LakescanError):
-    """A stream of a Hudi table needs an instant that its timeline no longer has, or whose files are gone."""
+    """A stream needs an instant that the table's timeline no longer has, or whose files are gone."""
 
     def __init__(self, location: str, instant: str, why: str) -> None:
         super().__init__(

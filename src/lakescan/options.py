@@ -1,9 +1,9 @@
 """Options of reads: what one is, and the check that none is ever ignored.
 
 Every option of every door (`lakescan.read`, `attach`, SQL's `WITH`, `spark.read.option(…).table(…)`,
-`format("lakescan")`, streams) is in one table, `formats.OPTIONS`, to which each format adds its own. A name is found in
-any case. One that is not there, or that another kind of read has, is refused with what it may have been meant to be:
-an ignored option gives the rows of another question. `docs/options.md` is made from the same table.
+`format("lakescan")`, streams) is in one table a format, `formats.options_of`. A name is found in any case. One
+that is not there, or that another kind of read has, is refused with what it may have been meant to be: an ignored
+option gives the rows of another question. `docs/options.md` is made from the same table.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,7 +49,8 @@ FOLDER = Value("a folder")
 class Option:
     """One option: its name, the reads that take it, what it may be and one sentence of what it does.
 
-    `sets_rows` is true where it decides which rows or columns there are, which Spark must know when it loads a table.
+    `sets_rows` is true where it decides which rows or columns there are, which Spark must know when it loads a table;
+    `asks_one_version` where it asks for one version, so that it gives way to a version asked for in another way.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Option:
     says: str
     aliases: tuple[str, ...] = ()
     sets_rows: bool = False
+    asks_one_version: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Spark's JSON form of a schema, which is also Delta's, as an Arrow schema.
+"""Spark's JSON form of a schema, which table formats use too, as an Arrow schema.
 
 The translation loses nothing that values need: every type has exactly one Arrow type, and a type without one
 is refused by name. A field whose metadata holds `parquet.field.id` keeps that id where Arrow keeps it, so

@@ -1,5 +1,23 @@
 """Delta Lake: from `_delta_log` to a `scan.Snapshot`."""
 
+from lakescan.delta import options
+from lakescan.delta.names import SIGN
+from lakescan.delta.stream.pinned import PinnedDeltaStream
 from lakescan.delta.table import DeltaTable, is_delta, open_delta
+from lakescan.scan.format import Format, OwnCatalog
 
-__all__ = ["DeltaTable", "is_delta", "open_delta"]
+FORMAT = Format(
+    name=DeltaTable.format,
+    title="Delta",
+    sign=SIGN,
+    detect=is_delta,
+    open=open_delta,
+    options=options.OPTIONS,
+    asked_of=options.asked_of,
+    range_asked=options.range_asked,
+    pinned=options.pinned,
+    pin_stream=PinnedDeltaStream.of,
+    own_catalog=OwnCatalog("org.apache.spark.sql.delta.catalog.DeltaCatalog", serves_paths=True),
+)
+
+__all__ = ["FORMAT", "DeltaTable", "is_delta", "open_delta"]

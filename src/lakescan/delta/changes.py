@@ -150,7 +150,7 @@ class DeltaChanges(ListedSnapshot):
     def _refuse_unrecorded(self) -> None:
         for commit in self._commits:
             if commit.metadata.properties.get(ENABLED, "false").lower() != "true":
-                raise ChangesNotRecorded(self.location, commit.version, self.start, self.end)
+                raise ChangesNotRecorded(self.location, commit.version, self.start, self.end, ENABLED)
 
     def _refuse_incompatible(self) -> None:
         taken = {name.lower() for name in self._metadata.schema.names} & {name for name, _ in SPARK_FIELDS}

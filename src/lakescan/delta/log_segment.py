@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
-from lakescan.delta.names import LOG_FOLDER, commit_name
+from lakescan.delta.names import LOG_FOLDER, SIGN, commit_name
 from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
 from lakescan.storage import Entry, Storage
 
@@ -195,7 +195,7 @@ def list_log(storage: Storage) -> LogListing:
     try:
         entries = storage.list_from(LOG_FOLDER)
     except FileNotFoundError as error:
-        raise TableNotFound(storage.location) from error
+        raise TableNotFound(storage.location, [SIGN]) from error
     commits = tuple(
         Commit(int(match[1]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms)
         for entry in entries
@@ -211,7 +211,7 @@ def list_log(storage: Storage) -> LogListing:
     checksums = frozenset(int(match[1]) for entry in entries if (match := _CHECKSUM.match(entry.name)))
     checkpoints, partial = _checkpoints(entries)
     if not commits and not checkpoints:
-        raise TableNotFound(storage.location)
+        raise TableNotFound(storage.location, [SIGN])
     return LogListing(storage.location, commits, checkpoints, compactions, checksums, partial)
 
 

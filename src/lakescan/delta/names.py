@@ -5,6 +5,7 @@ from urllib.parse import unquote
 from lakescan.locations import has_scheme
 
 LOG_FOLDER = "_delta_log"
+SIGN = f"a Delta log ({LOG_FOLDER})"
 SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
 
 

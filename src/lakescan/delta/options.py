@@ -23,8 +23,15 @@ _LIMITS_OF_A_RANGE = ("startingVersion", "startingTimestamp", "endingVersion", "
 OPTIONS = Options(
     "delta",
     (
-        Option("versionAsOf", (Read.BATCH,), VERSION, "The version to read.", sets_rows=True),
-        Option("timestampAsOf", (Read.BATCH,), TIME, "The version in force at that moment is read.", sets_rows=True),
+        Option("versionAsOf", (Read.BATCH,), VERSION, "The version to read.", sets_rows=True, asks_one_version=True),
+        Option(
+            "timestampAsOf",
+            (Read.BATCH,),
+            TIME,
+            "The version in force at that moment is read.",
+            sets_rows=True,
+            asks_one_version=True,
+        ),
         Option(
             "readChangeFeed",
             _ALL,

@@ -1,5 +1,23 @@
 """Apache Hudi: from `.hoodie` to a `scan.Snapshot`, on the `hudi` package (hudi-rs)."""
 
+from lakescan.hudi import options
+from lakescan.hudi.names import SIGN
+from lakescan.hudi.stream.pinned import PinnedHudiStream
 from lakescan.hudi.table import HudiTable, is_hudi
+from lakescan.scan.format import Format, OwnCatalog
 
-__all__ = ["HudiTable", "is_hudi"]
+FORMAT = Format(
+    name=HudiTable.format,
+    title="Hudi",
+    sign=SIGN,
+    detect=is_hudi,
+    open=HudiTable,
+    options=options.OPTIONS,
+    asked_of=options.asked_of,
+    range_asked=options.range_asked,
+    pinned=options.pinned,
+    pin_stream=PinnedHudiStream.of,
+    own_catalog=OwnCatalog("org.apache.spark.sql.hudi.catalog.HoodieCatalog", switch="hoodie.datasource.read.use.dsv2"),
+)
+
+__all__ = ["FORMAT", "HudiTable", "is_hudi"]

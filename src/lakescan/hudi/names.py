@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 META_FOLDER = ".hoodie"
+SIGN = f"a Hudi timeline ({META_FOLDER})"
 PROPERTIES = f"{META_FOLDER}/hoodie.properties"
 COMMIT_TIME = "_hoodie_commit_time"
 META_COLUMNS = (

@@ -48,11 +48,14 @@ OPTIONS = Options(
             "All rows, those of base files alone, or those that a range of commits wrote.",
             sets_rows=True,
         ),
-        Option("versionAsOf", (Read.BATCH,), Value("an instant"), "The instant to read.", sets_rows=True),
-        Option(
-            "timestampAsOf", (Read.BATCH,), TIME, "The newest instant not after that moment is read.", sets_rows=True
+        *(
+            Option(name, (Read.BATCH,), value, says, sets_rows=True, asks_one_version=True)
+            for name, value, says in (
+                ("versionAsOf", Value("an instant"), "The instant to read."),
+                ("timestampAsOf", TIME, "The newest instant not after that moment is read."),
+                (AS_OF, _INSTANT, "The newest instant not after this one is read."),
+            )
         ),
-        Option(AS_OF, (Read.BATCH,), _INSTANT, "The newest instant not after this one is read.", sets_rows=True),
         Option(
             BEGIN,
             (Read.BATCH,),

@@ -25,6 +25,7 @@ from lakescan.storage import Storage
 
 # From this table version on a log file is written once; before, a later commit may have added to it.
 _LOGS_WRITTEN_ONCE = 8
+_BUILD_ANEW = "Let Hudi build the metadata table anew (hoodie.metadata.enable=false for one write, then true)."
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class SliceStatistics:
             why = str(error)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, pa.ArrowException) as error:
             why = f"an entry of {name} has another form than it should ({type(error).__name__}: {error})."
-        warnings.warn(ColumnStatisticsIgnored(self.storage.location, why), stacklevel=2)
+        warnings.warn(ColumnStatisticsIgnored(self.storage.location, why, _BUILD_ANEW), stacklevel=2)
         return None
 
     def _combined(self, ranges: FileRanges) -> SliceColumn:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from lakescan.errors import CorruptLog, TableNotFound, UnsupportedFeature
 from lakescan.hudi.commits import Commit, read_commits
 from lakescan.hudi.engine import named_failures, open_table
-from lakescan.hudi.names import META_FOLDER, NO_INSTANT, PROPERTIES
+from lakescan.hudi.names import META_FOLDER, NO_INSTANT, PROPERTIES, SIGN
 from lakescan.hudi.properties import check_properties
 from lakescan.storage import Entry, Storage
 
@@ -200,7 +200,7 @@ def timeline_settings(storage: Storage) -> dict[str, str]:
     try:
         lines = storage.read(PROPERTIES).decode("latin-1").splitlines()
     except FileNotFoundError as error:
-        raise TableNotFound(storage.location) from error
+        raise TableNotFound(storage.location, [SIGN]) from error
     pairs = (line.split("=", 1) for line in lines if line.startswith("hoodie.timeline.") and "=" in line)
     settings = {name.strip(): value.strip() for name, value in pairs}
     check_properties(storage, settings)

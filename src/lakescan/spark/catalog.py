@@ -1,20 +1,22 @@
-"""Catalogs for a session's SQL: `delta` and `hudi`, whose tables are paths, and `lake`, whose tables have names.
+"""Catalogs for a session's SQL: one a format, whose tables are paths, and `lake`, whose tables have names.
 
 Installing puts them into a running session and changes nothing else in it. They only read: a statement that
-would write is refused, or left to Delta's own catalog where the session has it. Where
-`hoodie.datasource.read.use.dsv2` is false, no Hudi table is theirs.
+would write is refused, or left to the format's own catalog where the session has it and it takes paths. Where a
+format's own switch is off, no table of that format is theirs.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakescan import formats
 from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound, UnsupportedFeature, WrongFormat
-from lakescan.formats import STATE_OPTIONS, format_at
+from lakescan.formats import format_at, format_named, no_table, state_options
+from lakescan.scan.format import AnyFormat
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.loads import (
     load_options,
@@ -28,14 +30,7 @@ from lakescan.spark.source import LakescanDataSource
 from lakescan.spark.table import SparkTable, load_snapshot, table_format
 from lakescan.storage import Storage
 
-DELTA = "delta"
-HUDI = "hudi"
 NAMES = "lake"
-_OWN_CATALOGS = {
-    DELTA: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    HUDI: "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-}
-_USE_FOR_HUDI = "hoodie.datasource.read.use.dsv2"
 _NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
 
 
@@ -50,11 +45,12 @@ class LakeCatalog(Proxy):
         self._catalog_name = name
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
-        raise TableNotFound(name)
+        """Where the table of a name is, None where there is no such name."""
+        return None
 
     def _claims(self, format_: str | None) -> bool:
         """Whether this catalog is for tables of a format; None is that of no table."""
-        return format_ is not None and (format_ != HUDI or _uses_lakescan_for_hudi(self.bridge.spark))
+        return format_ is not None and _is_read_here(self.bridge.spark, format_named(format_))
 
     def _refuse(self, location: str | None, format_: str | None) -> None:
         """Raise an error that says more than that there is no table, where there is more to say."""
@@ -89,7 +85,7 @@ class LakeCatalog(Proxy):
 
     def tableStateOptionKeys(self) -> JavaObject:
         """The options with which `loadTable` is called, in Spark 4.3; before, only a scan is told its options."""
-        return self.bridge.java_set(STATE_OPTIONS)
+        return self.bridge.java_set(state_options())
 
     def changelogStateOptionKeys(self) -> JavaObject:
         return self.bridge.java_set([])
@@ -198,7 +194,11 @@ class LakeCatalog(Proxy):
 
 
 class PathCatalog(LakeCatalog):
-    """Tables of one format by their path: ``delta.`/path` ``, ``hudi.`/path` ``."""
+    """Tables of one format by their path, under the format's name: ``name.`/path` ``."""
+
+    def __init__(self, bridge: Bridge, format_: AnyFormat) -> None:
+        super().__init__(bridge, format_.name)
+        self._format = format_
 
     def _claims(self, format_: str | None) -> bool:
         return format_ == self._catalog_name and super()._claims(format_)
@@ -211,8 +211,9 @@ class PathCatalog(LakeCatalog):
             raise WrongFormat(location, self._catalog_name, format_)
 
     def _left_to(self, statement: str | None) -> JavaObject | None:
-        """Where the session has Delta's own catalog and its name was claimed, Delta writes and describes tables."""
-        if self._catalog_name != DELTA or not _is_sessions_own(self.bridge.spark, DELTA):
+        """Where the session has the format's own catalog and its name was claimed, that writes and describes tables."""
+        own = self._format.own_catalog
+        if own is None or not own.serves_paths or not _is_sessions_own(self.bridge.spark, self._format):
             return None
         return session_catalog(self.bridge) if statement is not None or loads_no_relation(self.bridge) else None
 
@@ -237,16 +238,19 @@ class NameCatalog(LakeCatalog):
         return list(self.attached)
 
 
-def install_catalogs(spark: SparkSession, claim_delta: bool) -> NameCatalog:
-    """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`."""
+def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> NameCatalog:
+    """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`.
+
+    A format's name is left to its own catalog where the session has that, unless the name is claimed.
+    """
     bridge = Bridge(spark)
-    wanted = {DELTA: claim_delta or not _has_own(spark, DELTA), HUDI: _uses_lakescan_for_hudi(spark)}
-    for name, is_wanted in wanted.items():
-        ours = isinstance(bridge.catalog(name), PathCatalog)
-        if is_wanted and not ours:
-            bridge.put_catalog(name, PathCatalog(bridge, name))
-        elif ours and name == HUDI and not is_wanted:
-            bridge.remove_catalog(name)
+    for format_ in formats.FORMATS:
+        has_ours = isinstance(bridge.catalog(format_.name), PathCatalog)
+        if not _is_read_here(spark, format_):
+            if has_ours:
+                bridge.remove_catalog(format_.name)
+        elif not has_ours and (format_.name in claimed or _names_paths(spark, format_)):
+            bridge.put_catalog(format_.name, PathCatalog(bridge, format_))
     names = bridge.catalog(NAMES)
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
@@ -262,26 +266,36 @@ def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], o
         )
     location = Storage.at(path)
     if format_at(location) is None:
-        raise TableNotFound(location.location)
+        raise no_table(location)
     # A mistyped option is told here, where it is written, and not when a query runs.
     _, asked = load_snapshot(Bridge(spark), location.location, options=options)
-    install_catalogs(spark, claim_delta=False).attached[name.lower()] = (location.location, asked.options)
+    install_catalogs(spark).attached[name.lower()] = (location.location, asked.options)
 
 
-def _has_own(spark: SparkSession, name: str) -> bool:
+def _is_read_here(spark: SparkSession, format_: AnyFormat) -> bool:
+    """Whether a format's tables are read by Lakescan: its own switch decides; not set, its own catalog comes first."""
+    own = format_.own_catalog
+    if own is None or own.switch is None:
+        return True
+    switch = str(spark.conf.get(own.switch, "")).lower()
+    return switch == "true" if switch else not _has_own(spark, format_)
+
+
+def _names_paths(spark: SparkSession, format_: AnyFormat) -> bool:
+    """Whether the format's name is free, or the format's own switch gives it away."""
+    own = format_.own_catalog
+    return not _has_own(spark, format_) or (own is not None and own.switch is not None)
+
+
+def _has_own(spark: SparkSession, format_: AnyFormat) -> bool:
     """Whether the session has the format's own catalog, or another one under its name."""
-    return _is_sessions_own(spark, name) or bool(spark.conf.get(f"spark.sql.catalog.{name}", ""))
+    return _is_sessions_own(spark, format_) or bool(spark.conf.get(f"spark.sql.catalog.{format_.name}", ""))
 
 
-def _is_sessions_own(spark: SparkSession, name: str) -> bool:
+def _is_sessions_own(spark: SparkSession, format_: AnyFormat) -> bool:
     """Whether the session's catalog is the format's own."""
-    return spark.conf.get("spark.sql.catalog.spark_catalog", "") == _OWN_CATALOGS[name]
-
-
-def _uses_lakescan_for_hudi(spark: SparkSession) -> bool:
-    """Hudi's own switch decides; where it is not set, Hudi's own catalog comes first."""
-    switch = str(spark.conf.get(_USE_FOR_HUDI, "")).lower()
-    return switch == "true" if switch else not _has_own(spark, HUDI)
+    own = format_.own_catalog
+    return own is not None and spark.conf.get("spark.sql.catalog.spark_catalog", "") == own.java_class
 
 
 def _moment(micros: int) -> datetime:

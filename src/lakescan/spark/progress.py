@@ -37,7 +37,7 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
             if notes is None or source["endOffset"] == source["startOffset"]:
                 continue
             newest = _offset(source["latestOffset"]).get("newestVersion", notes["newestVersion"])
-            # Versions of Delta can be counted; an instant of Hudi only says when.
+            # Versions that are numbers can be counted; one that is an instant only says when.
             behind = notes["versionsBehind"] if isinstance(newest, str) else max(0, newest - notes["toVersion"])
             found.append(
                 BatchProgress(

@@ -30,5 +30,5 @@ def make_session(conf: Mapping[str, Any]) -> SparkSession:
         raise
     if fresh:
         spark.sparkContext.setLogLevel("ERROR")
-    install_catalogs(spark, claim_delta=False)
+    install_catalogs(spark)
     return spark

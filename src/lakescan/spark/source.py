@@ -29,7 +29,7 @@ from lakescan.errors import (
     UnknownStreamSchema,
     UnsupportedFeature,
 )
-from lakescan.formats import OPTIONS, asked, checked, open_table, pin_stream, pinned
+from lakescan.formats import asked, checked, open_table, options_of, pin_stream, pinned
 from lakescan.options import TEXT, Option, Options, Read, Value
 from lakescan.reader.read import read_task
 from lakescan.scan.settings import Settings
@@ -284,7 +284,7 @@ def _is_of_a_catalog(name: str) -> bool:
 
 def _not_of(given: Mapping[str, str], format_: str, *reads: Read) -> list[str]:
     """The given options that none of these reads takes."""
-    known = (OPTIONS[format_] + OWN_OPTIONS).of_read(*reads)
+    known = (options_of(format_) + OWN_OPTIONS).of_read(*reads)
     return [name for name in given if all(name != option.name for option in known)]
 
 

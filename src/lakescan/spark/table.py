@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from lakescan.errors import InvalidOption, ReadOnly, TableNotFound, UnsupportedFeature
-from lakescan.formats import TRAVEL, asked, checked, open_table, sets_rows
+from lakescan.formats import asked, asks_one_version, checked, open_table, sets_rows
 from lakescan.options import Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
@@ -39,7 +39,7 @@ class Asked:
 
     def has(self, format_: str, name: str, value: str) -> bool:
         """Whether an option changes nothing about the table as it was loaded."""
-        if not sets_rows(format_, name) or (self.travelled and name in TRAVEL):
+        if not sets_rows(format_, name) or (self.travelled and asks_one_version(format_, name)):
             return True
         return self.options.get(name) == value
 
@@ -191,8 +191,12 @@ def load_snapshot(
 
     Settings.of(options or {})
     given = checked(options or {}, table.format, Read.BATCH, Read.CHANGES)
-    travels = any(name in given for name in TRAVEL)
-    kept = {name: value for name, value in (defaults or {}).items() if not (travels and name in TRAVEL)}
+    travels = any(asks_one_version(table.format, name) for name in given)
+    kept = {
+        name: value
+        for name, value in (defaults or {}).items()
+        if not (travels and asks_one_version(table.format, name))
+    }
     given = {**kept, **given}
     return asked(table, given, chosen, travelled), Asked(given, travelled)
 
@@ -214,8 +218,8 @@ def read_table(
     bridge = Bridge(spark)
     texts = {name: str(value) for name, value in options.items()}
     snapshot, asked_for = load_snapshot(bridge, path, version, timestamp, texts)
-    twice = [name for name in TRAVEL if name in asked_for.options] if asked_for.travelled else []
-    if twice:
+    twice = [name for name in asked_for.options if asks_one_version(snapshot.format, name)]
+    if twice and asked_for.travelled:
         raise InvalidOption(twice[0], "version= or timestamp= is given too. Give one of the two.")
     name = f"{snapshot.format}.`{snapshot.location}`"
     return bridge.data_frame(SparkTable(bridge, name, snapshot, asked_for), texts)

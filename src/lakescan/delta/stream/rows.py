@@ -129,7 +129,7 @@ class ChangedRows:
 def _refuse_unreadable(commit: TableCommit) -> None:
     location, version = commit.storage.location, commit.version
     if commit.metadata.properties.get(ENABLED, "false").lower() != "true":
-        raise ChangesNotRecorded(location, version, version, version)
+        raise ChangesNotRecorded(location, version, version, version, ENABLED)
     own = {CHANGE_TYPE, *(field.name for field in commit_fields())}
     taken = own & {name.lower() for name in commit.metadata.schema.names}
     if taken:
