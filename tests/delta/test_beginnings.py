@@ -344,5 +344,5 @@ def test_a_limit_gives_rows_of_the_table_and_as_many_as_there_are(
 def described_files(snapshot: Snapshot) -> set[str]:
     """What a snapshot, or a beginning of it, says of its files."""
     files = snapshot.files()
-    counts = member(snapshot.statistics(files, ()), "numRecords")
+    counts = member(snapshot.statistics(files, ()), "row_count")
     return set(map(str, files.drop_columns(["source", "row"]).append_column("rows", counts).to_pylist()))

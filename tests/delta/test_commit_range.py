@@ -49,7 +49,7 @@ def test_statistics_are_read_with_the_names_of_their_own_version(tmp_path: Path)
     bounds = []
     for commit in delta(built.path).commits(1, 2):
         found = commit.statistics(commit.adds, [Column(("id",))]).to_pylist()[0]
-        bounds.append((found["minValues"]["id"], found["maxValues"]["id"]))
+        bounds.append((found["minimum"]["id"], found["maximum"]["id"]))
     assert bounds == [(0, 9), (10, 19)]
 
 

@@ -91,7 +91,7 @@ def test_any_sequence_of_adds_and_removes_leaves_the_files_that_a_dictionary_wou
     found = sorted(zip(files["path"].to_pylist(), cardinalities, files["size"].to_pylist(), strict=True))
     assert found == sorted((path, vector, size) for (path, vector), size in model.items())
     # Each file's statistics are its own, wherever they were written.
-    counts = [row["numRecords"] for row in snapshot.statistics(files, []).to_pylist()]
+    counts = [row["row_count"] for row in snapshot.statistics(files, []).to_pylist()]
     assert counts == files["size"].to_pylist()
 
 

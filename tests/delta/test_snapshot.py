@@ -25,7 +25,7 @@ def test_a_snapshot_says_what_it_is(builder: DeltaBuilder) -> None:
     assert snapshot.schema.equals(SCHEMA)
     assert snapshot.partition_columns == ("p",)
     assert snapshot.properties == {"delta.appendOnly": "true"}
-    assert [field["name"] for field in json.loads(snapshot.spark_schema)["fields"]] == ["p", "id"]
+    assert [field["name"] for field in json.loads(snapshot.schema_json)["fields"]] == ["p", "id"]
     assert snapshot.num_files == 3
     assert snapshot.size_in_bytes == sum(file.stat().st_size for file in builder.root.glob("*.parquet"))
 
@@ -48,7 +48,7 @@ def test_statistics_are_given_for_any_rows_of_the_files_in_any_order(builder: De
     snapshot = lakescan.open(builder.path).snapshot()
     chosen = snapshot.files().take([2, 0, 2])
     found = snapshot.statistics(chosen, [Column(("id",))]).to_pylist()
-    assert [row["minValues"]["id"] for row in found] == [2, 0, 2]
+    assert [row["minimum"]["id"] for row in found] == [2, 0, 2]
 
 
 def test_a_snapshot_stays_at_its_version_while_the_table_goes_on(builder: DeltaBuilder) -> None:

@@ -24,7 +24,7 @@ def bounds(low: Any, high: Any, kind: pa.DataType) -> tuple[Any, Any]:
     """The bounds of a column that a writer gave these in JSON."""
     text = json.dumps({"numRecords": 5, "minValues": {"c": low}, "maxValues": {"c": high}}, ensure_ascii=False)
     (row,) = parsed([text], pa.schema([("c", kind)]))
-    return row["minValues"]["c"], row["maxValues"]["c"]
+    return row["minimum"]["c"], row["maximum"]["c"]
 
 
 def cut_as_delta_does(low: str, high: str, style: str) -> tuple[str, str]:
@@ -80,7 +80,7 @@ def test_bounds_of_decimals_hold_every_value_though_they_were_rounded_to_doubles
     for written in ((float(low), float(high)), (_Exact(low), _Exact(high))):
         text = f'{{"minValues": {{"c": {written[0]!r}}}, "maxValues": {{"c": {written[1]!r}}}}}'
         (row,) = parsed([text], pa.schema([("c", kind)]))
-        found_low, found_high = row["minValues"]["c"], row["maxValues"]["c"]
+        found_low, found_high = row["minimum"]["c"], row["maximum"]["c"]
         assert found_low is None or found_low <= low
         assert found_high is None or found_high >= high
 
@@ -149,24 +149,24 @@ def test_odd_statistics_are_unknown_and_cost_no_other_file_its_own(before: list[
     schema = pa.schema([("a", pa.int64())])
     found = parsed([*before, WHOLE, *after], schema)
     assert len(found) == len(before) + 1 + len(after)
-    whole = {"numRecords": 5, "minValues": {"a": 1}, "maxValues": {"a": 9}, "nullCount": {"a": 0}}
+    whole = {"row_count": 5, "minimum": {"a": 1}, "maximum": {"a": 9}, "null_count": {"a": 0}}
     assert {key: found[len(before)][key] for key in whole} == whole
     for row in found[: len(before)] + found[len(before) + 1 :]:
-        assert (row["minValues"] or {}).get("a") is None
-        assert (row["maxValues"] or {}).get("a") is None
+        assert (row["minimum"] or {}).get("a") is None
+        assert (row["maximum"] or {}).get("a") is None
 
 
 def test_pretty_printed_statistics_are_read() -> None:
     text = json.dumps(json.loads(WHOLE), indent=2).replace("\n", "\r\n")
-    assert parsed([text, WHOLE], pa.schema([("a", pa.int64())]))[0]["minValues"] == {"a": 1}
+    assert parsed([text, WHOLE], pa.schema([("a", pa.int64())]))[0]["minimum"] == {"a": 1}
 
 
 def test_nan_as_a_bound_does_not_cost_the_file_its_other_bounds() -> None:
     text = '{"numRecords": 2, "minValues": {"d": 1.5, "a": 1}, "maxValues": {"d": "NaN", "a": 2}}'
     (row,) = parsed([text], pa.schema([("a", pa.int64()), ("d", pa.float64())]))
-    assert row["minValues"] == {"a": 1, "d": 1.5}
-    assert row["maxValues"]["a"] == 2
-    assert row["maxValues"]["d"] is None or row["maxValues"]["d"] != row["maxValues"]["d"]
+    assert row["minimum"] == {"a": 1, "d": 1.5}
+    assert row["maximum"]["a"] == 2
+    assert row["maximum"]["d"] is None or row["maximum"]["d"] != row["maximum"]["d"]
 
 
 def test_statistics_are_found_in_physical_names_at_every_depth() -> None:
@@ -174,8 +174,8 @@ def test_statistics_are_found_in_physical_names_at_every_depth() -> None:
     physical = pa.schema([("c1", pa.struct([("c2", pa.int64())])), ("c3", pa.int64())])
     text = '{"minValues": {"c1": {"c2": 1}, "s": 7, "none": 7}, "nullCount": {"c1": {"c2": 3}}}'
     (row,) = parsed([text], logical, physical)
-    assert row["minValues"] == {"s": {"x.y": 1}, "none": None}
-    assert row["nullCount"] == {"s": {"x.y": 3}, "none": None}
+    assert row["minimum"] == {"s": {"x.y": 1}, "none": None}
+    assert row["null_count"] == {"s": {"x.y": 3}, "none": None}
 
 
 def test_parsed_statistics_of_a_checkpoint_are_widened_alike() -> None:
@@ -184,11 +184,11 @@ def test_parsed_statistics_of_a_checkpoint_are_widened_alike() -> None:
     schema = pa.schema([("t", pa.timestamp("us", "UTC")), ("i", pa.int32())])
     (row,) = typed_statistics(found, StatisticsRequest(schema, schema)).to_pylist()
     utc = moment.replace(tzinfo=timezone.utc)
-    assert row["minValues"]["t"] <= utc
-    assert row["maxValues"]["t"] >= utc + timedelta(microseconds=999)
-    assert (row["minValues"]["i"], row["maxValues"]["i"], row["nullCount"]) == (1, 2, None)
+    assert row["minimum"]["t"] <= utc
+    assert row["maximum"]["t"] >= utc + timedelta(microseconds=999)
+    assert (row["minimum"]["i"], row["maximum"]["i"], row["null_count"]) == (1, 2, None)
 
 
 def test_no_files_have_no_statistics() -> None:
     assert parsed([], pa.schema([("a", pa.int64())])) == []
-    assert [row["numRecords"] for row in parsed([WHOLE, None], pa.schema([]))] == [5, None]
+    assert [row["row_count"] for row in parsed([WHOLE, None], pa.schema([]))] == [5, None]

@@ -113,7 +113,7 @@ def test_the_bounds_of_a_double_that_was_a_float_hold_every_float_of_that_text(v
     request = StatisticsRequest(schema, schema, frozenset({("f",)}))
     statistics = json.dumps({"numRecords": 1, "minValues": {"f": text}, "maxValues": {"f": text}})
     (found,) = parse_statistics(pa.array([statistics]), request).to_pylist()
-    assert found["minValues"]["f"] <= stored <= found["maxValues"]["f"]
+    assert found["minimum"]["f"] <= stored <= found["maximum"]["f"]
 
 
 def test_the_columns_that_were_floats_are_found_at_every_depth_of_structs() -> None:

@@ -204,12 +204,12 @@ def test_bounds_enclose_every_value_and_counts_are_those_of_the_rows(name: str, 
         for column in columns:
             (field,) = column.path
             values = [value for value in rows[field].to_pylist() if value is not None]
-            low, high = told[at]["minValues"][field], told[at]["maxValues"][field]
+            low, high = told[at]["minimum"][field], told[at]["maximum"][field]
             known += low is not None
             assert all((low is None or low <= value) and (high is None or value <= high) for value in values)
-            assert told[at]["nullCount"][field] in (None, rows.num_rows - len(values))
-            assert exact[at]["minValues"][field] in (None, min(values, default=None))
-            assert exact[at]["maxValues"][field] in (None, max(values, default=None))
+            assert told[at]["null_count"][field] in (None, rows.num_rows - len(values))
+            assert exact[at]["minimum"][field] in (None, min(values, default=None))
+            assert exact[at]["maximum"][field] in (None, max(values, default=None))
     assert known > 0 or name == "sample_table__mor__avro__v9_nonpartitioned_rollback"
 
 

@@ -15,10 +15,10 @@ def statistics() -> FileStatistics:
     found = pa.array(
         [
             {
-                "numRecords": 5,
-                "minValues": {"id": 1, "s": {"x": "a"}},
-                "maxValues": {"id": 9, "s": {"x": "z"}},
-                "nullCount": {"id": 0, "s": {"x": 2, "l": 1}},
+                "row_count": 5,
+                "minimum": {"id": 1, "s": {"x": "a"}},
+                "maximum": {"id": 9, "s": {"x": "z"}},
+                "null_count": {"id": 0, "s": {"x": 2, "l": 1}},
             },
             None,
         ],
@@ -35,8 +35,8 @@ def shown(bounds: Bounds | None) -> list[tuple[object, ...]]:
 
 def test_every_field_of_statistics_may_be_unknown_even_where_the_column_may_not_be_null() -> None:
     shape = statistics_type(FIELDS)
-    assert all(field.nullable for field in shape.field("minValues").type)
-    assert shape.field("maxValues").type.field("s").type.field("x").nullable
+    assert all(field.nullable for field in shape.field("minimum").type)
+    assert shape.field("maximum").type.field("s").type.field("x").nullable
     assert counts_of(FIELDS) == pa.struct(
         [("id", pa.int64()), ("s", pa.struct([("x", pa.int64()), ("l", pa.int64())]))]
     )

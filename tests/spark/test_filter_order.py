@@ -19,7 +19,7 @@ def test_a_filter_behind_one_that_may_fail_drops_no_row_and_is_left_to_spark(tmp
     table.append(pa.table({"x": [0, 1], "y": [1, 5]}))
     table.append(pa.table({"x": [0, 0], "y": [7, 8]}))
     snapshot = lakescan.open(table.path).snapshot()
-    rules, wanted = FilterRules(json.loads(snapshot.spark_schema), "UTC"), snapshot.scan()
+    rules, wanted = FilterRules(json.loads(snapshot.schema_json), "UTC"), snapshot.scan()
     assert rules.may_fail(DIVIDED, wanted)
     assert not rules.may_fail(FIVE, wanted)
     first, claimed = rules.take(FIVE, wanted)

@@ -9,17 +9,17 @@ import pyarrow.compute as pc
 
 from lakescan.columns import member
 
-_KINDS = ("minValues", "maxValues", "nullCount")
+_KINDS = ("minimum", "maximum", "null_count")
 _Column = tuple[pa.Array, pa.Array, pa.Array]
 
 
 def believable(found: pa.StructArray) -> pa.StructArray:
     """Statistics (`statistics_type`) without what cannot be true."""
-    count = member(found, "numRecords")
+    count = member(found, "row_count")
     if pc.any(pc.less(count, 0)).as_py():
         count = pc.if_else(pc.less(count, 0), pa.scalar(None, count.type), count)
     low, high, nulls = (member(found, kind) for kind in _KINDS)
-    named = {"numRecords": count} | dict(zip(_KINDS, _column((low, high, nulls), count), strict=True))
+    named = {"row_count": count} | dict(zip(_KINDS, _column((low, high, nulls), count), strict=True))
     columns = [named.get(field.name, member(found, field.name)) for field in found.type]
     return pa.StructArray.from_arrays(columns, fields=list(found.type))
 

@@ -92,7 +92,7 @@ class DeltaChanges(ListedSnapshot):
         return pa.schema([*self._metadata.source_schema, *_OWN_FIELDS])
 
     @cached_property
-    def spark_schema(self) -> str:
+    def schema_json(self) -> str:
         found = json.loads(self._metadata.spark_schema)
         own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in SPARK_FIELDS]
         return json.dumps({**found, "fields": [*found["fields"], *own]})
@@ -135,8 +135,8 @@ class DeltaChanges(ListedSnapshot):
         found = parse_statistics(files["stats"], request)
         vector = files["deletion_vector"].combine_chunks()
         whole = pc.is_null(member(vector, "only"))
-        counts = pc.if_else(whole, member(found, "numRecords"), pa.scalar(None, pa.int64()))
-        children = {field.name: member(found, field.name) for field in found.type} | {"numRecords": counts}
+        counts = pc.if_else(whole, member(found, "row_count"), pa.scalar(None, pa.int64()))
+        children = {field.name: member(found, field.name) for field in found.type} | {"row_count": counts}
         if Column((CHANGE_TYPE,)) in columns:
             children |= _with_change_type(children, files["change_type"].combine_chunks())
         return pa.StructArray.from_arrays(list(children.values()), names=list(children))
@@ -205,7 +205,7 @@ def _with_change_type(statistics: Mapping[str, pa.Array], known: pa.Array) -> di
     own = pa.field(CHANGE_TYPE, pa.string())
     type_ = statistics_type([own])
     nulls = pc.if_else(known.is_valid(), pa.scalar(0, pa.int64()), pa.scalar(None, pa.int64()))
-    values = {"minValues": known, "maxValues": known, "nullCount": nulls}
+    values = {"minimum": known, "maximum": known, "null_count": nulls}
     widened = {}
     for name, value in values.items():
         found = statistics[name]

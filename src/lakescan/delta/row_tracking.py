@@ -10,19 +10,24 @@ import pyarrow as pa
 
 from lakescan.columns import member
 from lakescan.delta.actions import ROW_TRACKING
-from lakescan.reader.file_metadata import BASE_ROW_ID, DEFAULT_ROW_COMMIT_VERSION, RowTracking
+from lakescan.reader.file_metadata import KeptNumber
 
 _ENABLED = "delta.enableRowTracking"
 _ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 _ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
-_IN_THE_LOG = dict(zip((BASE_ROW_ID, DEFAULT_ROW_COMMIT_VERSION), (field.name for field in ROW_TRACKING), strict=True))
+_FIRST_ID = "base_row_id"
+_COMMIT_VERSION = "default_row_commit_version"
+_IN_THE_LOG = dict(zip((_FIRST_ID, _COMMIT_VERSION), (field.name for field in ROW_TRACKING), strict=True))
 
 
-def row_tracking(properties: Mapping[str, str]) -> RowTracking | None:
-    """How the table tracks rows, None where it does not."""
+def row_tracking(properties: Mapping[str, str]) -> tuple[KeptNumber, ...]:
+    """The numbers by which the table tracks rows, none where it does not."""
     if properties.get(_ENABLED, "false").lower() != "true":
-        return None
-    return RowTracking(properties.get(_ROW_ID_COLUMN), properties.get(_ROW_COMMIT_VERSION_COLUMN))
+        return ()
+    return (
+        KeptNumber("row_id", _FIRST_ID, properties.get(_ROW_ID_COLUMN), counts_on=True),
+        KeptNumber("row_commit_version", _COMMIT_VERSION, properties.get(_ROW_COMMIT_VERSION_COLUMN)),
+    )
 
 
 def is_tracked(names: Collection[str]) -> bool:

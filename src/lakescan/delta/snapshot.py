@@ -71,7 +71,7 @@ class DeltaSnapshot(ListedSnapshot):
         return self._replay.metadata.source_schema
 
     @property
-    def spark_schema(self) -> str:
+    def schema_json(self) -> str:
         return self._replay.metadata.spark_schema
 
     @property

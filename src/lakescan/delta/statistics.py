@@ -23,6 +23,14 @@ from lakescan.delta.exact_statistics import exact_maximum, exact_minimum
 from lakescan.delta.json_lines import read_json_lines
 from lakescan.scan.statistics import counts_of, nullable, statistics_type
 
+# What the log calls the members of `statistics_type`.
+IN_THE_LOG = {
+    "row_count": "numRecords",
+    "tight": "tightBounds",
+    "minimum": "minValues",
+    "maximum": "maxValues",
+    "null_count": "nullCount",
+}
 _CHUNK = 1024
 _ROWS_FIRST = r'^\s*\{\s*"numRecords"\s*:\s*(?P<rows>\d{1,18})\s*[,}]'
 _PREFIX = 32
@@ -55,7 +63,8 @@ def _counted(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
 
 
 def _parsed(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-    readable = _json_type(statistics_type(wanted.physical))
+    asked = statistics_type(wanted.physical)
+    readable = pa.struct([(said, _json_type(asked.field(name).type)) for name, said in IN_THE_LOG.items()])
     try:
         parsed = _read_json(texts, readable)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -67,23 +76,23 @@ def _parsed(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
 
 def record_counts(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
     """The number of rows that each file's JSON statistics give, null where they give none."""
-    return member(parse_statistics(texts, StatisticsRequest(pa.schema([]), pa.schema([]))), "numRecords")
+    return member(parse_statistics(texts, StatisticsRequest(pa.schema([]), pa.schema([]))), "row_count")
 
 
 def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
-    """Statistics in physical names and whatever types they came in, as bounds in the table's types."""
+    """Statistics in the log's and physical names and whatever types they came in, as bounds in the table's types."""
     target = statistics_type(wanted.logical)
-    minimum = _as_bounds(member(found, "minValues"), wanted, exact_minimum if wanted.exact else _lower)
-    maximum = _as_bounds(member(found, "maxValues"), wanted, exact_maximum if wanted.exact else _upper)
-    nulls = _as_bounds(member(found, "nullCount"), _counts(wanted), _unchanged)
-    count = member(found, "numRecords")
-    tight = member(found, "tightBounds")
+    minimum = _as_bounds(member(found, IN_THE_LOG["minimum"]), wanted, exact_minimum if wanted.exact else _lower)
+    maximum = _as_bounds(member(found, IN_THE_LOG["maximum"]), wanted, exact_maximum if wanted.exact else _upper)
+    nulls = _as_bounds(member(found, IN_THE_LOG["null_count"]), _counts(wanted), _unchanged)
+    count = member(found, IN_THE_LOG["row_count"])
+    tight = member(found, IN_THE_LOG["tight"])
     columns = [
         _cast(count, pa.int64()) if count is not None else pa.nulls(len(found), pa.int64()),
         _cast(tight, pa.bool_()) if tight is not None else pa.nulls(len(found), pa.bool_()),
-        minimum if minimum is not None else pa.nulls(len(found), target.field("minValues").type),
-        maximum if maximum is not None else pa.nulls(len(found), target.field("maxValues").type),
-        nulls if nulls is not None else pa.nulls(len(found), target.field("nullCount").type),
+        minimum if minimum is not None else pa.nulls(len(found), target.field("minimum").type),
+        maximum if maximum is not None else pa.nulls(len(found), target.field("maximum").type),
+        nulls if nulls is not None else pa.nulls(len(found), target.field("null_count").type),
         pa.nulls(len(found), pa.bool_()),
     ]
     return believable(pa.StructArray.from_arrays(columns, fields=list(target)))

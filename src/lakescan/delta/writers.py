@@ -50,7 +50,7 @@ class Writers:
     vectors: pa.ChunkedArray
 
     def mark(self, statistics: pa.StructArray, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        """The statistics with `nanIsGreatest` filled in where it can matter."""
+        """The statistics with `nan_is_greatest` filled in where it can matter."""
         if not _has_float(wanted.logical) or not len(rows):
             return statistics
         owners = np.searchsorted(self.ends, rows.to_numpy(), side="right")
@@ -60,7 +60,7 @@ class Writers:
         unmarked = pc.is_null(member(self.vectors, "cardinality").take(rows).combine_chunks())
         greatest = pc.and_(pa.array(trusted[owners]), unmarked)
         columns = [
-            greatest if field.name == "nanIsGreatest" else member(statistics, field.name) for field in statistics.type
+            greatest if field.name == "nan_is_greatest" else member(statistics, field.name) for field in statistics.type
         ]
         return pa.StructArray.from_arrays(columns, fields=list(statistics.type))
 

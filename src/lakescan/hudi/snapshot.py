@@ -38,12 +38,12 @@ from lakescan.storage import Storage
 class Description:
     """A table's columns, and how its files name them. Picklable."""
 
-    spark_schema: str
+    schema_json: str
     names: tuple[FileNames, ...]
 
     @property
     def schema(self) -> pa.Schema:
-        return arrow_schema(json.loads(self.spark_schema))
+        return arrow_schema(json.loads(self.schema_json))
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ class HudiSnapshot(ListedSnapshot):
         return source_schema(self.schema)
 
     @property
-    def spark_schema(self) -> str:
+    def schema_json(self) -> str:
         return json.dumps(self._spark_schema)
 
     def describe(self) -> Description:
         """The columns as they are at this instant, for another one."""
         with self._lock:
-            return Description(self.spark_schema, self._file_names)
+            return Description(self.schema_json, self._file_names)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -139,8 +139,8 @@ class HudiSnapshot(ListedSnapshot):
         with self._lock:
             counts = self._slices.row_counts(files)
             found = {path: self._column(path, files) for path in leaf_paths(logical)}
-        given = {"numRecords": counts}
-        for name, part in (("minValues", bounds[0]), ("maxValues", bounds[1]), ("nullCount", "null_count")):
+        given = {"row_count": counts}
+        for name, part in (("minimum", bounds[0]), ("maximum", bounds[1]), ("null_count", "null_count")):
             known = {path: getattr(column, part) for path, column in found.items() if column is not None}
             given[name] = nested(kind.field(name).type, known, files.num_rows)
         members = [given.get(field.name, pa.nulls(files.num_rows, field.type)) for field in kind]
@@ -166,7 +166,7 @@ class HudiSnapshot(ListedSnapshot):
     @cached_property
     def _spark_schema(self) -> dict[str, Any]:
         if self.description is not None:
-            described: dict[str, Any] = json.loads(self.description.spark_schema)
+            described: dict[str, Any] = json.loads(self.description.schema_json)
             return described
         avro, file = self.timeline.schema(self.instant)
         if not avro:

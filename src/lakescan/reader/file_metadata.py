@@ -1,8 +1,8 @@
 """The hidden `_metadata` column: which file a row comes from, and which row of it.
 
 Field names and types are those of Spark's own `_metadata`. A row's index is its position in the file as written,
-whatever was skipped or deleted. Where the table tracks rows, a row's id is the one that the file stores for it, or
-else the file's first id plus the index; its commit version likewise, or else the file's.
+whatever was skipped or deleted. A format may add numbers that rows keep when they move between files: a row's own is
+the one that the file stores for it, or else what the log says of the file.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,8 +17,6 @@ import pyarrow.compute as pc
 from lakescan.reader.plan import DataFiles
 
 NAME = "_metadata"
-BASE_ROW_ID = "base_row_id"
-DEFAULT_ROW_COMMIT_VERSION = "default_row_commit_version"
 _MOMENT = pa.timestamp("us", "UTC")
 _FILE_FIELDS = (
     pa.field("file_path", pa.string(), nullable=False),
@@ -27,40 +25,43 @@ _FILE_FIELDS = (
     pa.field("file_modification_time", _MOMENT, nullable=False),
     pa.field("row_index", pa.int64(), nullable=False),
 )
-_TRACKING_FIELDS = (pa.field("row_id", pa.int64()), pa.field("row_commit_version", pa.int64()))
 _NEEDS = {
     "file_path": "path",
     "file_name": "path",
     "file_size": "size",
     "file_modification_time": "modification_time",
-    "row_id": BASE_ROW_ID,
-    "row_commit_version": DEFAULT_ROW_COMMIT_VERSION,
 }
 
 
 @dataclass(frozen=True)
-class RowTracking:
-    """The names under which data files store rows' ids and commit versions, once a row has moved between files."""
+class KeptNumber:
+    """A number that a row keeps when it moves between files, as a field of the column."""
 
-    row_id_column: str | None
-    row_commit_version_column: str | None
+    name: str
+    of_file: str
+    """The column of the planner's file table with what the log says of a file's rows."""
+    stored_as: str | None
+    """The column of data files with the numbers of rows that came from another file."""
+    counts_on: bool = False
+    """Whether the file's number is its first row's, and each row after it has the next one."""
 
 
 @dataclass(frozen=True)
 class FileMetadata:
-    """Implements `reader.ComputedColumn`; without `tracking` the table does not track rows."""
+    """Implements `reader.ComputedColumn`."""
 
     files: DataFiles
-    tracking: RowTracking | None = None
+    kept: tuple[KeptNumber, ...] = ()
 
     @property
     def field(self) -> pa.Field:
         """The whole column, as a query may name it."""
-        fields = _FILE_FIELDS if self.tracking is None else _FILE_FIELDS + _TRACKING_FIELDS
-        return pa.field(NAME, pa.struct(fields), nullable=False)
+        kept = [pa.field(number.name, pa.int64()) for number in self.kept]
+        return pa.field(NAME, pa.struct([*_FILE_FIELDS, *kept]), nullable=False)
 
     def needs(self, wanted: pa.Field) -> Collection[str]:
-        return {_NEEDS[field.name] for field in wanted.type if field.name in _NEEDS} - {"path"}
+        of_file = _NEEDS | {number.name: number.of_file for number in self.kept}
+        return {of_file[field.name] for field in wanted.type if field.name in of_file} - {"path"}
 
     def stored(self, wanted: pa.Field) -> pa.Schema:
         return pa.schema([(name, pa.int64()) for name in self._stored_names(wanted).values()])
@@ -73,21 +74,18 @@ class FileMetadata:
         return pa.StructArray.from_arrays(children, fields=list(wanted.type))
 
     def _stored_names(self, wanted: pa.Field) -> dict[str, str]:
-        if self.tracking is None:
-            return {}
-        names = {
-            "row_id": self.tracking.row_id_column,
-            "row_commit_version": self.tracking.row_commit_version_column,
-        }
+        names = {number.name: number.stored_as for number in self.kept}
         return {field.name: name for field in wanted.type if (name := names.get(field.name))}
 
     def _child(self, field: pa.Field, file: Mapping[str, Any], positions: pa.Array, own: pa.Array | None) -> pa.Array:
         if field.name == "row_index":
             return positions
-        if field.name == "row_id":
-            first = pa.scalar(file[BASE_ROW_ID], pa.int64())
-            return _unless_stored(own, pc.add(positions, first))
-        return _unless_stored(own, _constant(self._value(field.name, file), field.type, len(positions)))
+        number = next((number for number in self.kept if number.name == field.name), None)
+        if number is None:
+            return _constant(self._value(field.name, file), field.type, len(positions))
+        if number.counts_on:
+            return _unless_stored(own, pc.add(positions, pa.scalar(file[number.of_file], pa.int64())))
+        return _unless_stored(own, _constant(file[number.of_file], field.type, len(positions)))
 
     def _value(self, name: str, file: Mapping[str, Any]) -> Any:
         if name in ("file_path", "file_name"):

@@ -110,7 +110,7 @@ class _Known:
         bounds = self._bounds(column)
         if bounds is None:
             return _Partial(pa.nulls(self.files.num_rows, self._type(column)), _no(self.files))
-        exact = member(self._exact, "minValues" if function == "min" else "maxValues", *column.path)
+        exact = member(self._exact, "minimum" if function == "min" else "maximum", *column.path)
         usable = pc.and_(self.passing, pc.and_(exact.is_valid(), pc.invert(self._wide)))
         if function == "max" and pa.types.is_floating(exact.type):
             usable = pc.and_(usable, pc.or_(_has_no_nan(bounds), pc.fill_null(pc.is_nan(exact), False)))

@@ -74,7 +74,7 @@ def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = AL
 
 def stored_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
     """Rows of each file, deleted ones too; null where the file's statistics give no count."""
-    return member(snapshot.statistics(files, ()), "numRecords")
+    return member(snapshot.statistics(files, ()), "row_count")
 
 
 def live_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:

@@ -45,8 +45,8 @@ class Snapshot(Protocol):
         """The same fields in the same order, as data files name them; an id in its metadata is matched by id."""
 
     @property
-    def spark_schema(self) -> str:
-        """The same columns as Spark's JSON, with what Arrow has no place for."""
+    def schema_json(self) -> str:
+        """The same columns as JSON (see `schema.py`), with what Arrow has no place for."""
 
     @property
     def hidden_columns(self) -> pa.Schema:

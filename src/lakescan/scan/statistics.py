@@ -32,13 +32,13 @@ def statistics_type(fields: Iterable[pa.Field]) -> pa.StructType:
     leaves = nullable(pa.struct(list(fields)))
     return pa.struct(
         [
-            ("numRecords", pa.int64()),
-            ("tightBounds", pa.bool_()),
-            ("minValues", leaves),
-            ("maxValues", leaves),
-            ("nullCount", counts_of(leaves)),
+            ("row_count", pa.int64()),
+            ("tight", pa.bool_()),
+            ("minimum", leaves),
+            ("maximum", leaves),
+            ("null_count", counts_of(leaves)),
             # Whether the writer takes NaN for the greatest number, as Spark does; then a float's maximum tells.
-            ("nanIsGreatest", pa.bool_()),
+            ("nan_is_greatest", pa.bool_()),
         ]
     )
 
@@ -50,7 +50,7 @@ def has_bounds(type_: pa.DataType) -> bool:
 
 def wide_bounds(statistics: pa.StructArray, deleted: pa.Array) -> pa.BooleanArray:
     """Where bounds and counts of nulls may still be those of rows that are deleted: only outer limits, not values."""
-    tight = member(statistics, "tightBounds")
+    tight = member(statistics, "tight")
     marked = pc.and_(pc.greater(deleted, 0), pc.invert(pc.fill_null(tight, False)))
     return pc.or_(marked, pc.invert(pc.fill_null(tight, True)))
 
@@ -67,19 +67,19 @@ class FileStatistics:
 
     @property
     def row_count(self) -> pa.Array:
-        return member(self.statistics, "numRecords")
+        return member(self.statistics, "row_count")
 
     def bounds(self, column: Column) -> Bounds | None:
         if self.partition.type.get_field_index(column.path[0]) >= 0:
             return self._constant(column)
-        fields = pa.schema(list(self.statistics.type.field("minValues").type))
+        fields = pa.schema(list(self.statistics.type.field("minimum").type))
         field = field_at(fields, column.path)
         if field is None or not has_bounds(field.type):
             return None
         bounds = Bounds(
-            minimum=member(self.statistics, "minValues", *column.path),
-            maximum=member(self.statistics, "maxValues", *column.path),
-            null_count=member(self.statistics, "nullCount", *column.path),
+            minimum=member(self.statistics, "minimum", *column.path),
+            maximum=member(self.statistics, "maximum", *column.path),
+            null_count=member(self.statistics, "null_count", *column.path),
             row_count=self.row_count,
         )
         return replace(bounds, nan_free=self._nan_free(bounds)) if pa.types.is_floating(bounds.maximum.type) else bounds
@@ -87,7 +87,7 @@ class FileStatistics:
     def _nan_free(self, bounds: Bounds) -> pa.Array:
         """Where a float column has no NaN: its maximum would be NaN, or both its values are known."""
         number = pc.fill_null(pc.invert(pc.is_nan(bounds.maximum)), False)
-        greatest = pc.fill_null(member(self.statistics, "nanIsGreatest"), False)
+        greatest = pc.fill_null(member(self.statistics, "nan_is_greatest"), False)
         values = pc.subtract(bounds.row_count, bounds.null_count)
         known = pc.if_else(pc.less(bounds.minimum, bounds.maximum), 2, 1)
         return pc.and_(number, pc.or_(greatest, pc.fill_null(pc.less_equal(values, known), False)))

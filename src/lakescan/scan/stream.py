@@ -59,8 +59,8 @@ class PinnedStream(Protocol):
     """A stream as a query was given it, with the schema it had then. Picklable."""
 
     @property
-    def spark_schema(self) -> str:
-        """The rows' schema as Spark's JSON."""
+    def schema_json(self) -> str:
+        """The rows' schema as JSON (see `schema.py`)."""
 
     @property
     def schema(self) -> pa.Schema: ...

@@ -32,10 +32,10 @@ class SparkScanBuilder(Proxy):
         super().__init__(bridge)
         _SCANS.made(bridge.thread)
         self._wanted = snapshot.scan().with_settings(settings)
-        self._aggregates = PushedAggregates(json.loads(snapshot.spark_schema))
+        self._aggregates = PushedAggregates(json.loads(snapshot.schema_json))
         self._pushed: list[JavaObject] = []
-        self._rules = FilterRules(json.loads(snapshot.spark_schema), bridge.time_zone)
-        self._spark_schema: dict[str, Any] = json.loads(snapshot.spark_schema)
+        self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
+        self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""

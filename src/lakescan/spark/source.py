@@ -132,13 +132,13 @@ class LakescanDataSource(DataSource):
             try:
                 snapshot = asked(table, own, table.snapshot)
                 self._batch = pinned(snapshot, own)
-                self._spark_schema = snapshot.spark_schema
+                self._spark_schema = snapshot.schema_json
             except LakescanError as error:
                 if self._stream is None:
                     raise
                 self._batch = error.with_traceback(None)
         if self._stream is not None:
-            self._spark_schema = self._stream.spark_schema
+            self._spark_schema = self._stream.schema_json
 
     @classmethod
     def name(cls) -> str:

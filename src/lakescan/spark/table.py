@@ -67,10 +67,10 @@ class SparkTable(Proxy):
         return str(self.snapshot.version)
 
     def schema(self) -> JavaObject:
-        return self.bridge.data_type(self.snapshot.spark_schema)
+        return self.bridge.data_type(self.snapshot.schema_json)
 
     def columns(self) -> JavaObject:
-        return self.bridge.columns(self.snapshot.spark_schema)
+        return self.bridge.columns(self.snapshot.schema_json)
 
     def partitioning(self) -> JavaObject:
         return self.bridge.identity_partitions(self.snapshot.partition_columns)

@@ -46,7 +46,7 @@ class PinnedDeltaStream:
         return PinnedDeltaStream(table.storage, table.zone, parsed, version, metadata)
 
     @property
-    def spark_schema(self) -> str:
+    def schema_json(self) -> str:
         found = json.loads(self.metadata.spark_schema)
         own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in self._own]
         return json.dumps({**found, "fields": [*found["fields"], *own]})

@@ -34,8 +34,8 @@ class PinnedHudiStream:
         return PinnedHudiStream(table.storage, table.zone, parsed, newest.instant, newest.describe())
 
     @property
-    def spark_schema(self) -> str:
-        return self.description.spark_schema
+    def schema_json(self) -> str:
+        return self.description.schema_json
 
     @property
     def schema(self) -> pa.Schema:

@@ -188,7 +188,7 @@ class HudiStream:
         if instant <= self._pinned:
             return
         found = HudiSnapshot(self._table.storage, instant, timeline)
-        if found.spark_schema != self._description.spark_schema:
+        if found.schema_json != self._description.schema_json:
             raise SchemaChanged(self.location, instant, f"it now has the columns {', '.join(found.schema.names)}")
 
     def _begin(self, timeline: Timeline) -> StreamOffset:
