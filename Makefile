@@ -26,10 +26,11 @@ demo: $(VENV)/.installed ## run three queries over the sample table and show wha
 test: $(VENV)/.installed ## run the tests; ARGS="-k name" picks some
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/.installed ## check style and types
+lint: $(VENV)/.installed ## check style and types, of the Java classes too
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(WITH_JAVA) scripts/lint_java.sh
 
 fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyspark
 import pytest
-from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -173,7 +173,7 @@ def test_a_cut_log_block_is_one_message_in_spark(spark: SparkSession, copy: Unpa
 
 
 def test_a_catalog_has_only_tables_of_its_format(spark: SparkSession, unpack: Unpack) -> None:
-    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+    with pytest.raises(IllegalArgumentException, match="is a Hudi table, not a Delta one: write hudi"):
         spark.sql(f"SELECT * FROM delta.`{unpack(TRIPS_UPDATED)}`")
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -174,3 +175,26 @@ def test_every_type_with_and_without_nulls_is_read_where_it_lies(spark: SparkSes
     # Spark's own reader of the same files is the judge, value by value and row by row.
     assert frame.count() == stored.count() == 2 * rows
     assert frame.exceptAll(stored).count() == stored.exceptAll(frame).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("sent", "asked"), [(pa.int32(), pa.int64()), (pa.float32(), pa.int32()), (pa.bool_(), pa.int64())]
+)
+def test_a_column_of_another_kind_than_spark_asks_for_is_an_error_and_never_misread_memory(
+    sent: pa.DataType, asked: pa.DataType, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("v", asked)]))
+    table.append(pa.table({"v": pa.array([1, 2, 3], asked)}))
+
+    def reader_of(plan: object) -> Callable[[object], Iterator[pa.RecordBatch]]:
+        def read(tasks: object) -> Iterator[pa.RecordBatch]:
+            yield pa.record_batch({"v": pa.array([1, 0, 1]).cast(sent)})
+
+        return read
+
+    monkeypatch.setattr("lakescan.spark.scan.partition_reader", reader_of)
+    frame = lakescan.read(spark, table.path, options={"lakescan.pushdown.plain_files": False})
+    with pytest.raises(Exception, match="Cannot call the method|UnsupportedOperation"):
+        frame.collect()
+    monkeypatch.undo()
+    assert sorted(row.v for row in lakescan.read(spark, table.path).collect()) == [1, 2, 3]

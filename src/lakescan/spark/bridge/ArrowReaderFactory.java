@@ -7,6 +7,8 @@ import java.util.Arrays;
 
 import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.BitVector;
+import org.apache.arrow.vector.Float4Vector;
+import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.ValueVector;
 import org.apache.arrow.vector.VarCharVector;
 import org.apache.spark.TaskContext;
@@ -263,9 +265,12 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   /**
    * Spark closes a batch after use, but the runner loads its next one into the same vectors, and closes them itself.
    * Numbers and text are read where they lie: Arrow's own way checks bounds at every value, and took most of the time.
+   * A vector of another kind than is asked for is left to Spark's class, which refuses it: memory is never misread.
    */
   private static final class Column extends ArrowColumnVector {
-    private final boolean known;
+    /** The bytes of a value that may be read where it lies; 0 for any other kind of vector. */
+    private final int width;
+    private final boolean floating;
     private final boolean text;
     private final boolean nulls;
     private final long validity;
@@ -274,8 +279,11 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
 
     Column(ValueVector vector) {
       super(vector);
+      boolean fixed = vector instanceof BaseFixedWidthVector && !(vector instanceof BitVector);
       text = vector instanceof VarCharVector;
-      known = text || (vector instanceof BaseFixedWidthVector && !(vector instanceof BitVector));
+      floating = vector instanceof Float4Vector || vector instanceof Float8Vector;
+      width = fixed ? ((BaseFixedWidthVector) vector).getTypeWidth() : 0;
+      boolean known = text || fixed;
       nulls = known && vector.getNullCount() > 0;
       validity = known ? vector.getValidityBuffer().memoryAddress() : 0;
       values = known ? vector.getDataBuffer().memoryAddress() : 0;
@@ -283,33 +291,33 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     }
 
     public boolean isNullAt(int row) {
-      return known
+      return width > 0 || text
           ? nulls && ((Platform.getByte(null, validity + (row >> 3)) >> (row & 7)) & 1) == 0
           : super.isNullAt(row);
     }
 
     public byte getByte(int row) {
-      return Platform.getByte(null, values + row);
+      return width == 1 ? Platform.getByte(null, values + row) : super.getByte(row);
     }
 
     public short getShort(int row) {
-      return Platform.getShort(null, values + 2L * row);
+      return width == 2 ? Platform.getShort(null, values + 2L * row) : super.getShort(row);
     }
 
     public int getInt(int row) {
-      return Platform.getInt(null, values + 4L * row);
+      return width == 4 && !floating ? Platform.getInt(null, values + 4L * row) : super.getInt(row);
     }
 
     public long getLong(int row) {
-      return Platform.getLong(null, values + 8L * row);
+      return width == 8 && !floating ? Platform.getLong(null, values + 8L * row) : super.getLong(row);
     }
 
     public float getFloat(int row) {
-      return Platform.getFloat(null, values + 4L * row);
+      return width == 4 && floating ? Platform.getFloat(null, values + 4L * row) : super.getFloat(row);
     }
 
     public double getDouble(int row) {
-      return Platform.getDouble(null, values + 8L * row);
+      return width == 8 && floating ? Platform.getDouble(null, values + 8L * row) : super.getDouble(row);
     }
 
     public UTF8String getUTF8String(int row) {

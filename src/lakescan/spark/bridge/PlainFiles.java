@@ -67,6 +67,7 @@ public final class PlainFiles implements PartitionReader {
                 CompressionCodecName.GZIP,
                 CompressionCodecName.ZSTD
               }));
+  @SuppressWarnings("deprecation") // files of older writers have them
   private static final Set ENCODINGS =
       new HashSet(
           Arrays.asList(
