@@ -13,6 +13,7 @@ from lakescan import errors
 from lakescan.errors import LakescanError
 from lakescan.formats import open_table as open
 from lakescan.predicate import col
+from lakescan.storage_configuration import Credentials, StorageConfiguration
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Credentials",
     "LakescanError",
+    "StorageConfiguration",
     "attach",
     "changes",
     "col",

@@ -16,6 +16,7 @@ from lakescan.scan.format import AnyFormat
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.scan.stream import PinnedStream
 from lakescan.storage import Storage
+from lakescan.storage_configuration import FROM_ENVIRONMENT, StorageConfiguration
 
 FORMATS: tuple[AnyFormat, ...] = (DELTA, HUDI)
 
@@ -30,17 +31,24 @@ def format_at(storage: Storage) -> str | None:
     return next((known.name for known in FORMATS if known.detect(storage)), None)
 
 
-def open_table(location: str | os.PathLike[str], time_zone: str = "UTC") -> Table:
+def open_table(
+    location: str | os.PathLike[str],
+    time_zone: str = "UTC",
+    storage: Mapping[str, object] | StorageConfiguration = FROM_ENVIRONMENT,
+) -> Table:
     """The table at a location, whichever format it is in.
 
     A Delta location may name a version: `orders@v12`, or `orders@20240131120000000` for the one at that time.
     `time_zone` is for times without a zone: partition values, and the moments of time travel.
+    `storage` says what opens the store: options by Hadoop's names, as `{"fs.s3a.endpoint": ...}`. They come before the
+    environment of the process.
     """
-    storage = Storage.at(location)
-    found = format_at(storage)
+    configuration = storage if isinstance(storage, StorageConfiguration) else StorageConfiguration.from_options(storage)
+    folder = Storage.at(location, configuration)
+    found = format_at(folder)
     if found is None:
-        raise no_table(storage)
-    table: Table = format_named(found).open(storage, time_zone)
+        raise no_table(folder)
+    table: Table = format_named(found).open(folder, time_zone)
     return table
 
 

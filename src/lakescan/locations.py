@@ -2,15 +2,14 @@
 
 A location is a path of this machine or a URI. A URI is decoded once, and a character that should have been escaped is
 taken as it is: so both Hadoop's spelling of a path and the log's are read. Whatever opens a store (credentials,
-endpoint, region) comes from the environment of the process and never stands in a location, because locations are
-shown in plans, messages and logs. An environment that has changed opens the store anew.
+endpoint, region) is in a `StorageConfiguration` and never in a location, because locations are shown in plans, messages
+and logs. A configuration or an environment that has changed opens the store anew.
 """
 
-import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -18,15 +17,13 @@ import pyarrow.fs as pafs
 
 from lakescan.errors import StorageFailure, UnsupportedLocation
 from lakescan.secrets import HIDDEN
+from lakescan.storage_configuration import Credentials, S3Settings, StorageConfiguration, settings_of
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
 _STORE = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?")
 # Hadoop's names for what others know by another one.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 _S3 = "s3://"
-# How long a server of S3's may be silent, and how often a request is made that it does not answer.
-SILENCE_S = 5
-_ATTEMPTS = 5
 SCHEME = _SCHEME.pattern
 
 
@@ -84,44 +81,58 @@ def _refuse(location: str, why: str) -> None:
     )
 
 
-def file_system(store: str, location: str) -> tuple[pafs.FileSystem, str]:
+def file_system(store: str, location: str, configuration: StorageConfiguration) -> tuple[pafs.FileSystem, str]:
     """A store's file system, and what stands before a path in it; `location` is what was asked for."""
+    settings = s3_settings(store, location, configuration)
     try:
-        return _opened(store, aws_environment() if store.startswith(_S3) else ())
+        return _opened(store, settings)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         # Arrow asks S3 for a bucket's region where no endpoint is given.
-        is_of_store = store.startswith(_S3) and isinstance(error, OSError)
+        is_of_store = settings is not None and isinstance(error, OSError)
         raise (StorageFailure if is_of_store else UnsupportedLocation)(location, str(error)) from error
 
 
-def aws_environment() -> tuple[tuple[str, str], ...]:
-    """What the environment says of S3."""
-    return tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
+def s3_settings(store: str, location: str, configuration: StorageConfiguration) -> S3Settings | None:
+    """What opens the store now; None where it is not S3, and opened by what the environment says."""
+    if not store.startswith(_S3):
+        return None
+    try:
+        return settings_of(configuration, store[len(_S3) :])
+    except Exception as error:
+        # A provider is anybody's code. What its error says is shown as its cause, and nowhere else.
+        raise StorageFailure(location, f"its credentials provider failed ({type(error).__name__})") from error
 
 
 @lru_cache(maxsize=64)
-def _opened(store: str, environment: tuple[tuple[str, str], ...]) -> tuple[pafs.FileSystem, str]:
+def _opened(store: str, settings: S3Settings | None) -> tuple[pafs.FileSystem, str]:
     if not store:
         return pafs.LocalFileSystem(), ""
-    if store.startswith(_S3):
-        return _s3(store, s3_endpoint(dict(environment))), store[len(_S3) :]
+    if settings is not None:
+        return _s3(store, settings), store[len(_S3) :]
     filesystem, root = pafs.FileSystem.from_uri(f"{store}/")
     return filesystem, root.rstrip("/")
 
 
-def _s3(store: str, endpoint: str) -> pafs.FileSystem:
+def _s3(store: str, settings: S3Settings) -> pafs.FileSystem:
     """S3 as a URI opens it, but for its patience: Arrow's own is to try each request for minutes."""
-    # Where no endpoint is given, a URI's bucket is asked for its region.
-    region = None if endpoint else pafs.FileSystem.from_uri(f"{store}/")[0].region
+    region = settings.region or None
+    if region is None and not settings.endpoint:
+        # A URI's bucket is asked for its region.
+        region = pafs.FileSystem.from_uri(f"{store}/")[0].region
     return pafs.S3FileSystem(
+        **_who_asks(settings.credentials),
         region=region,
-        endpoint_override=endpoint or None,
-        connect_timeout=SILENCE_S,
-        request_timeout=SILENCE_S,
-        retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+        endpoint_override=settings.endpoint or None,
+        connect_timeout=settings.connect_timeout_s,
+        request_timeout=settings.request_timeout_s,
+        retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=settings.attempts),
     )
 
 
-def s3_endpoint(environment: Mapping[str, str]) -> str:
-    """Where S3 is, if not at Amazon."""
-    return environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or ""
+def _who_asks(credentials: Credentials | None) -> dict[str, Any]:
+    if credentials is None:
+        return {}
+    if credentials.is_anonymous:
+        return {"anonymous": True}
+    token = credentials.session_token or None
+    return {"access_key": credentials.access_key, "secret_key": credentials.secret_key, "session_token": token}

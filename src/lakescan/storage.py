@@ -1,7 +1,7 @@
 """The one seam to files: local, S3, GCS, Azure and HDFS, through `pyarrow.fs`.
 
-A `Storage` is a table's root folder. It is only text, so it pickles, and an executor opens the same files
-as the driver did. Every failure other than a missing file leaves here as a named error; a missing file
+A `Storage` is a table's root folder, and what was given explicitly to open its store. It is a value, so it pickles, and
+an executor opens the same files as the driver did. Every failure other than a missing file leaves here as a named error; a missing file
 stays `FileNotFoundError`, because only the caller knows what it means.
 """
 
@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 from lakescan.errors import NotAFile, StorageFailure
 from lakescan.locations import SCHEME, file_system, has_scheme, locate, store_of
 from lakescan.secrets import masked
+from lakescan.storage_configuration import FROM_ENVIRONMENT, StorageConfiguration
 
 # How Arrow says that S3 has failed, and that a listing's bucket is not there; other requests say of a file in such a
 # bucket that it is missing.
@@ -43,13 +44,21 @@ class Storage:
     """A folder, and the files that a table's log names in it or anywhere else."""
 
     location: str
+    configuration: StorageConfiguration = FROM_ENVIRONMENT
 
     @staticmethod
-    def at(location: str | os.PathLike[str]) -> "Storage":
+    def at(location: str | os.PathLike[str], configuration: StorageConfiguration = FROM_ENVIRONMENT) -> "Storage":
         text = os.fspath(location)
         if not has_scheme(text):
-            return Storage(os.path.abspath(os.path.expanduser(text)))
-        return Storage(text.rstrip("/") if text.rstrip("/").count("/") > 1 else text)
+            return Storage(os.path.abspath(os.path.expanduser(text)), configuration)
+        return Storage(text.rstrip("/") if text.rstrip("/").count("/") > 1 else text, configuration)
+
+    @property
+    def identity(self) -> str:
+        """What tells this folder from others in this process: the same name may be in two stores."""
+        if self.configuration == FROM_ENVIRONMENT:
+            return self.location
+        return f"{self.location} by {hash(self.configuration):x}"
 
     def list_from(self, folder: str, name: str = "") -> list[Entry]:
         """The files directly in `folder` whose names are not before `name`, in order of name."""
@@ -143,7 +152,7 @@ class Storage:
 
     def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:
         place = locate(path) if has_scheme(path) else locate(self.location).below(path)
-        filesystem, root = file_system(place.store, self.full_path(path))
+        filesystem, root = file_system(place.store, self.full_path(path), self.configuration)
         return filesystem, root + place.path
 
     @contextmanager

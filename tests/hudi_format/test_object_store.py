@@ -1,5 +1,6 @@
 """Hudi tables in an object store, which Arrow and hudi-rs both read: the same environment tells both where it is."""
 
+import os
 import socket
 import time
 import traceback
@@ -14,10 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import lakescan
-from lakescan import errors, locations
+from lakescan import errors, storage_configuration
 from lakescan.hudi import engine
-from lakescan.hudi.engine import store_options
-from lakescan.locations import aws_environment
+from lakescan.hudi.engine import store_options, store_settings
 from lakescan.storage import Storage
 from tests.object_store import BUCKET, ObjectStore
 
@@ -65,13 +65,18 @@ def test_the_endpoint_for_s3_alone_comes_first_and_http_is_allowed_only_where_it
     location = store.put(unpack(TRIPS_UPDATED), "hudi-endpoint")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", store.url)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://nowhere.invalid")
-    assert store_options() == {"aws_endpoint": store.url, "aws_allow_http": "true"}
+    assert _told(location) == {store.url, "true"}
     assert lakescan.open(location).snapshot().scan().build().to_arrow().num_rows == 8
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
-    assert store_options() == {"aws_endpoint": "https://nowhere.invalid", "aws_allow_http": "false"}
-    for name, _ in aws_environment():
+    assert _told(location) == {"https://nowhere.invalid", "false"}
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
-    assert store_options() == {}
+    assert _told(location) == set()
+
+
+def _told(location: str) -> set[str]:
+    """What hudi-rs is told of the endpoint, by whichever names, and whether it may be one of http."""
+    return set(store_options(store_settings(Storage.at(location))).values())
 
 
 def test_a_file_that_is_gone_is_named(unpack: Unpack, store: ObjectStore) -> None:
@@ -156,8 +161,7 @@ class Silent:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
     server = Silent()
-    monkeypatch.setattr(locations, "SILENCE_S", 1)
-    monkeypatch.setattr(engine, "SILENCE_S", 1)
+    monkeypatch.setattr(storage_configuration, "TIMEOUT_S", 1.0)
     for name, value in {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "ENDPOINT_URL": server.url}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     yield server

@@ -80,7 +80,7 @@ class DeltaChanges(ListedSnapshot):
     @property
     def token(self) -> str:
         columns = hash(json.dumps(self._metadata.schema_json))
-        return f"delta changes {self.location}@{self.start}-{self.end} as {columns:x}"
+        return f"delta changes {self.storage.identity}@{self.start}-{self.end} as {columns:x}"
 
     @cached_property
     def schema(self) -> pa.Schema:

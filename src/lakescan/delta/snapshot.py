@@ -60,7 +60,7 @@ class DeltaSnapshot(ListedSnapshot):
 
     @property
     def token(self) -> str:
-        return f"delta {self.location}@{self.version}"
+        return f"delta {self.storage.identity}@{self.version}"
 
     @property
     def schema(self) -> pa.Schema:

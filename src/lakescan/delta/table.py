@@ -4,6 +4,7 @@ Each call for a snapshot lists the log anew, so it sees what was committed befor
 the version rests on has changed, the snapshot of last time is given again, with what it has already read.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 
@@ -87,7 +88,7 @@ def is_delta(storage: Storage) -> bool:
     if storage.has_folder(LOG_FOLDER):
         return True
     travel = split_path(storage.location)
-    return travel is not None and Storage(travel[0]).has_folder(LOG_FOLDER)
+    return travel is not None and replace(storage, location=travel[0]).has_folder(LOG_FOLDER)
 
 
 def open_delta(storage: Storage, zone: str) -> DeltaTable:
@@ -95,7 +96,7 @@ def open_delta(storage: Storage, zone: str) -> DeltaTable:
     if "@" not in storage.location or storage.has_folder(LOG_FOLDER):
         return DeltaTable(storage, zone)
     location, travel = split_path(storage.location) or (storage.location, None)
-    return DeltaTable(Storage(location), zone, travel)
+    return DeltaTable(replace(storage, location=location), zone, travel)
 
 
 def _number(version: int | str) -> int:

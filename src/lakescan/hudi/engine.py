@@ -24,14 +24,17 @@ from lakescan.errors import (
     UnsupportedLocation,
 )
 from lakescan.hudi.names import PROPERTIES
-from lakescan.locations import SILENCE_S, aws_environment, locate, s3_endpoint
+from lakescan.locations import locate, s3_settings
 from lakescan.secrets import masked
 from lakescan.storage import Storage
+from lakescan.storage_configuration import TIMEOUT_S, S3Settings
 
 _CREDENTIALS = (
     ". Hudi tables are read with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a web identity or the machine's role, "
     "not with profiles of ~/.aws"
 )
+# hudi-rs knows the endpoint by each of these, and takes those that it is not told of from the environment.
+_ENDPOINTS = ("aws_endpoint", "aws_endpoint_url", "aws_endpoint_url_s3")
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
@@ -47,8 +50,10 @@ _INSTANCE_METADATA = "/latest/api/token"
 def open_table(storage: Storage) -> Any:
     """hudi-rs' table, with its timeline as it is now."""
     with named_failures(storage, PROPERTIES):
+        settings = store_settings(storage)
         # What is read to open a table is small. hudi-rs tries a request ten times, and none longer than this.
-        return hudi.HudiTable(uri(storage), {**store_options(), "timeout": f"{SILENCE_S} seconds"})
+        wait = TIMEOUT_S if settings is None else settings.request_timeout_s
+        return hudi.HudiTable(uri(storage), {**store_options(settings), "timeout": f"{round(wait * 1000)} ms"})
 
 
 def uri(storage: Storage) -> str:
@@ -61,12 +66,34 @@ def uri(storage: Storage) -> str:
     return place.store + quote(place.path)
 
 
-def store_options() -> dict[str, str]:
+def store_settings(storage: Storage) -> S3Settings | None:
+    """What opens the table's store now, the same as for Arrow; None where it is not S3."""
+    return s3_settings(locate(storage.location).store, storage.location, storage.configuration)
+
+
+def store_options(settings: S3Settings | None) -> dict[str, str]:
     """What hudi-rs, which reads the rest of the environment itself, must be told of S3 to be where Arrow is."""
-    endpoint = s3_endpoint(dict(aws_environment()))
-    if not endpoint:
+    if settings is None:
         return {}
-    return {"aws_endpoint": endpoint, "aws_allow_http": str(endpoint.lower().startswith("http:")).lower()}
+    where = {}
+    if settings.endpoint:
+        is_plain = settings.endpoint.lower().startswith("http:")
+        where = {**dict.fromkeys(_ENDPOINTS, settings.endpoint), "aws_allow_http": str(is_plain).lower()}
+    region = {"aws_region": settings.region} if settings.region else {}
+    return {**where, **region, **_who_asks(settings)}
+
+
+def _who_asks(settings: S3Settings) -> dict[str, str]:
+    credentials = settings.credentials
+    if credentials is None:
+        return {}
+    if credentials.is_anonymous:
+        return {"aws_skip_signature": "true"}
+    found = {"aws_access_key_id": credentials.access_key, "aws_secret_access_key": credentials.secret_key}
+    # A token of the environment belongs to other keys, and there is no way to say that there is none but this.
+    if credentials.session_token or "AWS_SESSION_TOKEN" in dict(settings.environment):
+        found["aws_session_token"] = credentials.session_token
+    return {**found, "aws_skip_signature": "false"}
 
 
 class SchemasDiffer(Exception):
@@ -81,7 +108,7 @@ def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: 
     with named_failures(storage, base or logs[0]):
         wanted = _wanted(columns)
         try:
-            reader = _merger(storage, instant, aws_environment())
+            reader = _merger(storage, instant, store_settings(storage))
             batches = reader.read_file_slice_from_paths_stream(base, logs, wanted)
             first = next(batches, None)
         except Exception as error:
@@ -98,7 +125,7 @@ def merged_as_they_are(
     """The same in the base file's own schema, which all files of the slice must have."""
     with named_failures(storage, base):
         wanted = _wanted(columns)
-        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **store_options()}
+        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **store_options(store_settings(storage))}
         reader = hudi.HudiFileGroupReader(uri(storage), options)
         yield from _larger(reader.read_file_slice_from_paths_stream(base, logs, wanted))
 
@@ -122,10 +149,10 @@ def _wanted(columns: list[str]) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _merger(storage: Storage, instant: str, environment: tuple[tuple[str, str], ...]) -> Any:
-    """hudi-rs' reader of slices, with the credentials that `environment` has; it knows the table's newest schema."""
+def _merger(storage: Storage, instant: str, settings: S3Settings | None) -> Any:
+    """hudi-rs' reader of slices, made with these settings; it knows the table's newest schema."""
     options = hudi.HudiReadOptions().with_as_of_timestamp(instant).with_hudi_options(_BY_POSITION)
-    return hudi.HudiTable(uri(storage), store_options()).create_file_group_reader_with_options(options)
+    return hudi.HudiTable(uri(storage), store_options(settings)).create_file_group_reader_with_options(options)
 
 
 def _is_about_schema(text: str) -> bool:

@@ -80,7 +80,7 @@ class HudiSnapshot(ListedSnapshot):
 
     @property
     def token(self) -> str:
-        return f"{self.format} {self.location}@{self.version}"
+        return f"{self.format} {self.storage.identity}@{self.version}"
 
     @property
     def generated_columns(self) -> Mapping[str, str]:

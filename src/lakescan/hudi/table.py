@@ -11,15 +11,16 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from lakescan.errors import InvalidVersion, UnsupportedFeature
+from lakescan.hudi.engine import store_settings
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.snapshot import HudiSnapshot
 from lakescan.hudi.time_travel import instant_at, instant_named, instants_between
 from lakescan.hudi.timeline import Timeline, list_timeline, load_timeline, timeline_settings
-from lakescan.locations import aws_environment
 from lakescan.storage import Entry, Storage
+from lakescan.storage_configuration import S3Settings
 
 # The timeline's files, and what hudi-rs was opened with: its table keeps the credentials that it was made with.
-_Seen: TypeAlias = tuple[tuple[Entry, ...], tuple[tuple[str, str], ...]]
+_Seen: TypeAlias = tuple[tuple[Entry, ...], S3Settings | None]
 
 
 class HudiTable:
@@ -82,14 +83,14 @@ class HudiTable:
         with self._lock:
             # The listing decides what is current, so it comes before what is read for it.
             known = self._last[1].table.hudi_options() if self._last else timeline_settings(self.storage)
-            credentials = aws_environment()
+            settings = store_settings(self.storage)
             listing = list_timeline(self.storage, known)
-            if self._last and self._last[0] == (listing, credentials):
+            if self._last and self._last[0] == (listing, settings):
                 return self._last[1], self._last[2]
             read = self._last[1].read if self._last else {}
             listing, timeline = load_timeline(self.storage, known, listing, read)
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
-            self._last = (listing, credentials), timeline, snapshot
+            self._last = (listing, settings), timeline, snapshot
             return timeline, snapshot
 
 

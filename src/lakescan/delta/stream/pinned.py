@@ -82,7 +82,7 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
     newest = walk.initial_state(listing, listing.latest).metadata
     if options.schema_tracking_location is None:
         return listing.latest, newest
-    log = SchemaLog.at(options.schema_tracking_location)
+    log = SchemaLog.at(options.schema_tracking_location, table.storage.configuration)
     tracked = log.newest()
     if tracked is not None:
         log.refuse_other_table(tracked[1], table.location, newest.table_id)

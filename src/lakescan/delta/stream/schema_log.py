@@ -17,6 +17,7 @@ from lakescan.delta.protocol import Metadata
 from lakescan.errors import CorruptLog, OtherSchemaLog, StorageFailure
 from lakescan.locations import file_system, locate
 from lakescan.storage import Storage
+from lakescan.storage_configuration import FROM_ENVIRONMENT, StorageConfiguration
 
 _NAME = re.compile(r"^(\d{20})\.schema\.json$")
 
@@ -28,8 +29,8 @@ class SchemaLog:
     storage: Storage
 
     @staticmethod
-    def at(location: str | os.PathLike[str]) -> "SchemaLog":
-        return SchemaLog(Storage.at(location))
+    def at(location: str | os.PathLike[str], configuration: StorageConfiguration = FROM_ENVIRONMENT) -> "SchemaLog":
+        return SchemaLog(Storage.at(location, configuration))
 
     def newest(self) -> tuple[int, Metadata] | None:
         """The schema that the stream is at and the version it began with; None where the stream is new."""
@@ -80,7 +81,7 @@ class SchemaLog:
         folder = self.storage.location
         try:
             place = locate(folder)
-            filesystem, store = file_system(place.store, folder)
+            filesystem, store = file_system(place.store, folder, self.storage.configuration)
             root = store + place.path
             filesystem.create_dir(root, recursive=True)
             made = f"{root}/.{uuid4()}.tmp"

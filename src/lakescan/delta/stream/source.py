@@ -52,7 +52,7 @@ class DeltaStream:
             ChangedRows(table.storage) if options.read_change_feed else AppendedRows(table.storage, options)
         )
         tracked = options.schema_tracking_location
-        self._schema_log = None if tracked is None else SchemaLog.at(tracked)
+        self._schema_log = None if tracked is None else SchemaLog.at(tracked, table.storage.configuration)
         self._first: Position | None = None
         self._tried_origin = False
         self._tracking = False
