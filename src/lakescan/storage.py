@@ -1,8 +1,8 @@
 """The one seam to files: local, S3, GCS, Azure and HDFS, through `pyarrow.fs`.
 
 A `Storage` is a table's root folder, and what was given explicitly to open its store. It is a value, so it pickles, and
-an executor opens the same files as the driver did. Every failure other than a missing file leaves here as a named error; a missing file
-stays `FileNotFoundError`, because only the caller knows what it means.
+an executor opens the same files as the driver did. Every failure other than a missing file leaves here as a named
+error; a missing file stays `FileNotFoundError`, because only the caller knows what it means.
 """
 
 import os

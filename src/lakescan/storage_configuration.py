@@ -75,13 +75,13 @@ class StorageConfiguration:
 
     @staticmethod
     def from_environment() -> "StorageConfiguration":
-        """What the environment of this process says. Keys are left to the clients, which also know profiles and roles."""
+        """What the environment of this process says; keys are left to the clients, which know profiles and roles."""
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         return StorageConfiguration(endpoint=endpoint or None)
 
     @staticmethod
     def from_options(options: Mapping[str, object]) -> "StorageConfiguration":
-        """Options by Hadoop's names, as `fs.s3a.endpoint` or `fs.s3a.bucket.<bucket>.endpoint`; any other is refused."""
+        """Options by Hadoop's names, `fs.s3a.endpoint` or `fs.s3a.bucket.<bucket>.endpoint`; any other is refused."""
         by_bucket: dict[str, dict[str, str]] = {"": {}}
         for name, value in options.items():
             bucket, short = _split(name)

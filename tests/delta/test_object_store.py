@@ -14,6 +14,7 @@ from lakescan import errors, locations, storage
 from lakescan.delta.stream.schema_log import SchemaLog
 from lakescan.locations import file_system
 from lakescan.scan.snapshot import Table
+from lakescan.storage_configuration import FROM_ENVIRONMENT
 from tests.object_store import BUCKET, ObjectStore
 from tests.tables import DeltaBuilder
 
@@ -269,7 +270,7 @@ def test_a_vector_takes_one_request_besides_that_for_its_size(location: str, sto
 def test_an_environment_that_changed_is_read_anew(
     location: str, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = file_system(f"s3://{BUCKET}", location)[0]
+    before = file_system(f"s3://{BUCKET}", location, FROM_ENVIRONMENT)[0]
     monkeypatch.setenv("AWS_ENDPOINT_URL", store.url.replace("127.0.0.1", "localhost"))
-    assert file_system(f"s3://{BUCKET}", location)[0] is not before
+    assert file_system(f"s3://{BUCKET}", location, FROM_ENVIRONMENT)[0] is not before
     assert len(_read(lakescan.open(location))) == 48
