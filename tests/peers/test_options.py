@@ -61,7 +61,6 @@ def outcome(make: Any) -> Any:
         {**FEED, "startingVersion": 3, "endingVersion": 2},
         {**FEED, "startingVersion": 9},
         {**FEED, "startingVersion": 1, "endingVersion": 9},
-        {**FEED, "startingVersion": 1, "startingTimestamp": "2020-01-01"},
         {**FEED, "startingTimestamp": "2020-01-01"},
         {**FEED, "startingTimestamp": "2090-01-01"},
         {**FEED, "startingVersion": 0, "endingTimestamp": "2090-01-01"},
@@ -74,6 +73,13 @@ def test_an_option_means_what_it_means_to_delta(delta_spark: SparkSession, path:
     theirs = outcome(lambda: delta_spark.read.format("delta").options(**options).load(path))
     assert outcome(lambda: lakescan.read(delta_spark, path, options=options)) == theirs
     assert outcome(lambda: delta_spark.read.format("lakescan").options(**options).load(path)) == theirs
+
+
+def test_two_beginnings_are_refused_where_delta_passes_over_one(delta_spark: SparkSession, path: str) -> None:
+    """Different on purpose: what is passed over in silence may be what was meant."""
+    both = {**FEED, "startingVersion": 3, "startingTimestamp": "2020-01-01"}
+    assert len(outcome(lambda: delta_spark.read.format("delta").options(**both).load(path))) == 1
+    assert outcome(lambda: lakescan.read(delta_spark, path, options=both)) == "refused"
 
 
 @pytest.mark.parametrize("plain", ["true", "false"])

@@ -137,7 +137,11 @@ def _changes(table: DeltaTable, given: Mapping[str, str]) -> Snapshot:
     end = one_of(given, "endingVersion", "endingTimestamp")
     if start is None:
         raise InvalidOption("readChangeFeed", "give startingVersion or startingTimestamp with it: where changes begin.")
-    return table.changes(_limit(table, given, start), None if end is None else _limit(table, given, end))
+    last = None if end is None else _limit(table, given, end)
+    if isinstance(last, int):
+        # As in Delta, a range may end at a version that is yet to come.
+        last = min(last, table.snapshot().version)
+    return table.changes(_limit(table, given, start), last)
 
 
 def _limit(table: DeltaTable, given: Mapping[str, str], name: str) -> int | datetime:

@@ -110,7 +110,8 @@ class LakeCatalog(Proxy):
         statement = write_asked(when)
         own = self._left_to(statement)
         if own is not None:
-            return own.loadTable(self._owns_name(identifier), *when)
+            # Whatever else is told of such a load is for catalogs that check privileges.
+            return own.loadTable(self._owns_name(identifier))
         if statement is not None:
             raise ReadOnly(f"the catalog {self._catalog_name}", statement)
         location = self._location(tuple(identifier.namespace()), identifier.name())
@@ -144,7 +145,12 @@ class LakeCatalog(Proxy):
         return self._writer("CREATE TABLE LIKE").createTableLike(self._owns_name(identifier), *arguments)
 
     def createTable(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
-        return self._writer("CREATE TABLE").createTable(self._owns_name(identifier), *arguments)
+        own = self._writer("CREATE TABLE")
+        if len(arguments) == 1:
+            # All that Spark knows in one object: Py4J does not find a method that an interface gives by default.
+            info = arguments[0]
+            arguments = (info.columns(), info.partitions(), info.properties())
+        return own.createTable(self._owns_name(identifier), *arguments)
 
     def alterTable(self, identifier: JavaObject, changes: JavaObject) -> JavaObject:
         return self._writer("ALTER TABLE").alterTable(self._owns_name(identifier), changes)
