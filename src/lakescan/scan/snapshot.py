@@ -8,7 +8,7 @@ A snapshot's files are one Arrow table from the log to the tasks, a row a file. 
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -111,13 +111,9 @@ class Table(Protocol):
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> Snapshot:
         """The newest version, or the one asked for."""
 
-
-@runtime_checkable
-class ChangeFeed(Protocol):
-    """A table that can tell what its commits did."""
-
     def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> Snapshot:
-        """The rows that changed in a range of versions or times, both ends included, and how."""
+        """The rows that changed in a range of versions or times, both ends included, and how; a format that does not
+        keep them refuses by name."""
 
     def history(self, limit: int | None = None) -> pa.Table:
         """What was done to the table, a row a commit, newest first."""

@@ -16,11 +16,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
-from lakescan.errors import InvalidOption, ReadOnly, TableNotFound, UnsupportedFeature
+from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
 from lakescan.formats import asked, asks_one_version, checked, open_table, sets_rows
 from lakescan.options import Read
 from lakescan.scan.settings import Settings
-from lakescan.scan.snapshot import ChangeFeed, Snapshot, Table
+from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
 from lakescan.spark.pinned import PinnedVersions
 from lakescan.spark.scan_builder import SparkScanBuilder
@@ -233,7 +233,5 @@ def read_changes(
 ) -> DataFrame:
     bridge = Bridge(spark)
     table = _kept(Storage.at(path).location, bridge.time_zone)
-    if not isinstance(table, ChangeFeed):
-        raise UnsupportedFeature(table.location, "a change data feed, which its format does not have")
     changes = table.changes(start, end)
     return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes), {})
