@@ -51,9 +51,14 @@ _UTC = frozenset({"Z", "UTC", "GMT", "UT"})
 _MICROSECOND = pa.scalar(1, pa.duration("us"))
 
 
+def short_zone(name: str) -> str:
+    """What one of Java's old short names stands for; any other name as it is."""
+    return _SHORT.get(name, name)
+
+
 def arrow_zone(name: str) -> str:
     """The zone as Arrow spells it: a region of the time zone database, or an offset of hours and minutes."""
-    found = _SHORT.get(name, name)
+    found = short_zone(name)
     if found in _UTC:
         return "UTC"
     if offset := _OFFSET.match(found):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
+from lakescan.reader.zones_before_1900 import old_zone
 
 LEGACY = HybridCalendar(True, True, "UTC")
 CUTOVER = date(1582, 10, 15)
@@ -76,6 +77,44 @@ def test_times_without_a_zone_are_never_moved_and_those_in_int96_by_a_note_of_th
     assert found.field("moved").cast(pa.int64()).to_pylist() == moved
 
 
+def _micros(*moments: int) -> pa.Array:
+    return pa.array([moment * 1_000_000 for moment in moments]).cast(pa.timestamp("us", "UTC"))
+
+
+# Brussels time, not Amsterdam's own: this machine's time zones may know either, Spark's table knows one.
+def test_moments_before_1900_are_moved_by_sparks_table_whatever_this_machines_time_zones_say() -> None:
+    calendar = HybridCalendar(True, False, "Europe/Amsterdam")
+    found = rebased(_micros(-(10**10), -2_450_998_801, -2_450_998_800, -2_208_988_801, -2_208_988_800), calendar)
+    assert found.equals(
+        _micros(-(10**10) + 2550, -2_450_998_801 + 2550, -2_450_998_800 + 3600, -2_208_988_801 + 3600, -2_208_988_800)
+    )
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset", "later"),
+    [
+        ("PST", -28_800, -422),
+        ("America/Los_Angeles", -28_800, -422),
+        ("EST", -18_000, 0),
+        ("GMT+1", 3600, 0),
+        ("GMT-05:30", -19_800, 0),
+        ("+01:00", 0, 0),  # as Java's old time zones, which know offsets only after GMT
+        ("UTC+3", 0, 0),
+        ("Z", 0, 0),
+    ],
+)
+def test_zones_of_footers_are_understood_as_javas_old_time_zones_do(zone: str, offset: int, later: int) -> None:
+    found = old_zone(zone)
+    assert found is not None
+    assert (found.offset, found.later[0]) == (offset, later)
+
+
+def test_a_zone_that_is_younger_than_sparks_table_is_looked_up_on_this_machine() -> None:
+    assert old_zone("America/Ciudad_Juarez") is None
+    calendar = HybridCalendar(True, False, "America/Ciudad_Juarez")
+    assert rebased(_micros(-(10**10)), calendar).equals(_micros(-(10**10) + 356))
+
+
 FOOTERS: list[tuple[dict[bytes, bytes] | None, bool, HybridCalendar | None]] = [
     (None, False, None),
     ({}, True, None),
@@ -98,8 +137,13 @@ FOOTERS: list[tuple[dict[bytes, bytes] | None, bool, HybridCalendar | None]] = [
         True,
         HybridCalendar(True, False, "Asia/Tokyo"),
     ),
-    ({b"org.apache.spark.legacyINT96": b""}, True, HybridCalendar(False, True, "UTC")),
-    ({b"org.apache.spark.legacyINT96": b""}, False, None),
+    (
+        {b"org.apache.spark.version": b"3.5.0", b"org.apache.spark.legacyINT96": b""},
+        True,
+        HybridCalendar(False, True, "UTC"),
+    ),
+    ({b"org.apache.spark.version": b"3.5.0", b"org.apache.spark.legacyINT96": b""}, False, None),
+    ({b"org.apache.spark.legacyINT96": b"", b"org.apache.spark.legacyDateTime": b""}, True, None),
 ]
 
 

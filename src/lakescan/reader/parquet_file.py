@@ -26,9 +26,9 @@ from lakescan.reader.file_checks import (
 )
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, leaf_count, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
+from lakescan.reader.zones_before_1900 import old_zone
 from lakescan.schema import is_variant
 from lakescan.storage import Storage
-from lakescan.time_zones import arrow_zone
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16
@@ -139,7 +139,7 @@ class ParquetRows:
         has_int96 = any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
         found = hybrid_calendar(self.file.metadata.metadata, has_int96)
         try:
-            _ = found and arrow_zone(found.zone)
+            _ = found and old_zone(found.zone)
         except InvalidTimeZone as error:
             raise CorruptDataFile(self.name, "its footer names a time zone that there is not") from error
         return found

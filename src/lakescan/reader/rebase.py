@@ -2,8 +2,8 @@
 
 Spark before 3.0, and later Sparks told to write as it did, counted days before 15 October 1582 in the Julian calendar,
 and moments before 1900 with their zone's offset of today. Such files say so in their footer, for INT96 apart. What
-leaves here is the date, or the local time, that the writer meant, in the proleptic Gregorian calendar, as Spark reads
-it. Times without a zone are younger than that habit and were always written as they are.
+leaves here is the date, or the local time, that the writer meant, in the proleptic Gregorian calendar, to the
+microsecond as Spark reads it. Times without a zone are younger than that habit and were always written as they are.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakescan.reader.zones_before_1900 import old_zone
 from lakescan.time_zones import arrow_zone, instants
 
 _VERSION = b"org.apache.spark.version"
@@ -22,6 +23,7 @@ _LEGACY_INT96 = b"org.apache.spark.legacyINT96"
 _ZONE = b"org.apache.spark.timeZone"
 _FIRST_GREGORIAN_DAY = -141_427
 _DAY = 86_400_000_000
+_SECOND = 1_000_000
 _1900 = -2_208_988_800_000_000
 _WINTER_AND_SUMMER = [1_577_836_800_000_000, 1_593_561_600_000_000]
 
@@ -40,9 +42,11 @@ def hybrid_calendar(footer: Mapping[bytes, bytes] | None, has_int96: bool) -> Hy
     """What a file's footer says; None where it is in the proleptic calendar, as all but old files are."""
     notes = footer or {}
     version = notes.get(_VERSION)
-    before = (lambda release: version is not None and version < release) if version is not None else lambda _: False
-    dates = _LEGACY in notes or before(b"3.0.0")
-    int96 = has_int96 and (_LEGACY_INT96 in notes or before(b"3.1.0"))
+    if version is None:
+        # Not by Spark, whose notes on calendars go with its version.
+        return None
+    dates = _LEGACY in notes or version < b"3.0.0"
+    int96 = has_int96 and (_LEGACY_INT96 in notes or version < b"3.1.0")
     if not (dates or int96):
         return None
     return HybridCalendar(dates, int96, notes.get(_ZONE, b"UTC").decode())
@@ -127,19 +131,23 @@ def _gregorian(days: Numbers) -> Numbers:
 
 def _moments(micros: Numbers, zone: str) -> Numbers:
     """Moments of local times that were written by the hybrid calendar and the zone's standard offset of today."""
-    name = arrow_zone(zone)
-    local = micros + _standard_offset(name)
+    known = old_zone(zone)
+    offset = _standard_offset(zone) if known is None else known.offset * _SECOND
+    local = micros + offset
     days = np.floor_divide(local, _DAY)
     time_of_day = local - days * _DAY
     julian = days < _FIRST_GREGORIAN_DAY
     days[julian] = _gregorian(days[julian])
-    meant = pa.array(days * _DAY + time_of_day).cast(pa.timestamp("us"))
-    found: Numbers = instants(meant, name).cast(pa.int64()).to_numpy()
-    return found
+    meant: Numbers = days * _DAY + time_of_day
+    if known is None:
+        found: Numbers = instants(pa.array(meant).cast(pa.timestamp("us")), zone).cast(pa.int64()).to_numpy()
+        return found
+    spans = np.searchsorted(np.array(known.until, np.int64) * _SECOND, micros, side="right")
+    return meant - offset + np.array(known.later, np.int64)[spans] * _SECOND
 
 
 def _standard_offset(zone: str) -> int:
-    """A zone's offset without daylight saving, which Java's old calendar used for all of the past before 1900."""
-    moments = pa.array(_WINTER_AND_SUMMER).cast(pa.timestamp("us", zone))
+    """A zone's offset without daylight saving, by this machine's time zones."""
+    moments = pa.array(_WINTER_AND_SUMMER).cast(pa.timestamp("us", arrow_zone(zone)))
     local = pc.local_timestamp(moments).cast(pa.int64()).to_pylist()
     return int(min(there - moment for there, moment in zip(local, _WINTER_AND_SUMMER, strict=True)))
