@@ -45,8 +45,8 @@ class DataFiles(Protocol):
         """The rows of the file that are not to be read, None where all are."""
 
     def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
-        """The rows of a file that is only a part of what they are made of, with at least these columns; None where
-        the file is a Parquet file that says everything itself."""
+        """The rows of a file that is no Parquet file, or only a part of what they are made of, with at least these
+        columns; None where the file is a Parquet file that says everything itself."""
 
     def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
         """Where on this machine each file is, if it is a Parquet file whose rows are all wanted, under the names of the

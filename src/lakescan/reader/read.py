@@ -54,6 +54,9 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
     source = pa.schema([plan.source.field(at) for at in stored] + besides)
     merged = plan.files.merged_rows(piece, source)
     if merged is not None:
+        if piece["start"]:
+            # Such a file cannot be cut: all of it is of the piece that begins it.
+            return
         # Nothing may be skipped before merging: a newer row in a log file hides the older one only where both are seen.
         name = plan.files.storage.full_path(plan.files.path(piece))
         for batch in merged:

@@ -20,7 +20,7 @@ from lakescan.storage import Storage
 
 @dataclass(frozen=True)
 class ListedSnapshot(ABC):
-    """A version of the table in a folder. What a format has no word for (hidden columns, beginnings) is empty."""
+    """A version of the table in a folder. What a format has no word for (hidden columns, beginnings, …) is empty."""
 
     storage: Storage
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False, kw_only=True)
@@ -33,6 +33,18 @@ class ListedSnapshot(ABC):
     @property
     def location(self) -> str:
         return self.storage.location
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def generated_columns(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        return {}
 
     @property
     def hidden_columns(self) -> pa.Schema:
