@@ -63,7 +63,7 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
             yield _finish(plan, _aligned(name, batch, source, schema), piece)
         return
     named = plan.files.source(piece, source)
-    said = Said(piece.get("size"), piece.get("num_records"))
+    said = Said(piece.get("size"), piece.get("row_count"))
     rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said)
     deleted = plan.files.deleted_rows(piece)
     if deleted is not None:

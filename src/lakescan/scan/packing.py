@@ -21,9 +21,9 @@ OPEN_BYTES = 4 << 20
 # would open it for nothing.
 _MOST_PIECES = 1024
 _MORE_TO_DO_THAN_DECODING = ("deletion_vector", "log_files")
-NUM_RECORDS = "num_records"
+ROW_COUNT = "row_count"
 # The size and the number of rows are what a file is held against when it is opened.
-_EVERY_TASK_NEEDS = ("path", "size", NUM_RECORDS, "partition", "deletion_vector", "log_files", "written")
+_EVERY_TASK_NEEDS = ("path", "size", ROW_COUNT, "partition", "deletion_vector", "log_files", "written")
 
 
 def pack(

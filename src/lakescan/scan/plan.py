@@ -16,7 +16,7 @@ from lakescan.reader.aggregate import merge
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
 from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
-from lakescan.scan.packing import NUM_RECORDS, TARGET_BYTES, WHOLE, pack
+from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
 from lakescan.scan.report import TABLE, ScanReport, Step
 from lakescan.scan.side_by_side import side_by_side
@@ -71,7 +71,7 @@ class Plan:
         besides = self.read_plan.wanted_of_files
         snapshot, is_whole = self.planned.snapshot, files is self.planned.files
         told = (snapshot.details(files, besides) if besides else files).append_column(
-            NUM_RECORDS, self._stored_rows if is_whole else stored_rows(snapshot, files)
+            ROW_COUNT, self._stored_rows if is_whole else stored_rows(snapshot, files)
         )
         return pack(told, parallelism, target, besides)
 

@@ -4,6 +4,7 @@ A snapshot's files are one Arrow table from the log to the tasks, a row a file. 
 `path`, `size` (bytes), `modification_time` (ms), `partition` (a struct of typed values) and `deletion_vector`
 (a struct with at least `cardinality`, null where no row is deleted). A format may add columns of its own; one of them,
 `log_files`, goes with the tasks: a list of paths, null where there are none, and a file that has some is read whole.
+Data files are Parquet, or whatever `DataFiles.merged_rows` can read.
 """
 
 from collections.abc import Collection, Iterator, Mapping

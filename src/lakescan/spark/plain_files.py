@@ -30,7 +30,7 @@ from pyspark.sql.types import (
 
 from lakescan.columns import member
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
-from lakescan.scan.packing import NUM_RECORDS
+from lakescan.scan.packing import ROW_COUNT
 from lakescan.schema import FIELD_ID
 from lakescan.spark.columns import plain_field
 
@@ -88,7 +88,7 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
         f"partition {at}": member(pieces["partition"], name).cast(types[name])
         for at, name in enumerate(columns.partitions.names)
     }
-    said = {name: pieces[name] for name in ("start", "length", "size", NUM_RECORDS)}
+    said = {name: pieces[name] for name in ("start", "length", "size", ROW_COUNT)}
     found = {"path": plan.files.plain_paths(pieces), **said, **values}
     return pa.RecordBatch.from_struct_array(pa.table(found).to_struct_array().combine_chunks())
 

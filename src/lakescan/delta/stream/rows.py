@@ -28,7 +28,7 @@ from lakescan.delta.stream.commit_files import new_files
 from lakescan.delta.stream.options import StreamOptions
 from lakescan.errors import ChangesNotRecorded, HalfReadCommit, UnsupportedFeature
 from lakescan.reader.plan import ComputedColumn, DataFiles
-from lakescan.scan.packing import NUM_RECORDS
+from lakescan.scan.packing import ROW_COUNT
 from lakescan.storage import Storage
 
 
@@ -81,7 +81,7 @@ class AppendedRows:
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
         found = new_files(commit, self.options)
-        return found.append_column(NUM_RECORDS, record_counts(commit.statistics_texts(found)))
+        return found.append_column(ROW_COUNT, record_counts(commit.statistics_texts(found)))
 
     def refuse_half(self, commit: TableCommit) -> None:
         """Nothing: change rows come in whole commits, so only a stream of this kind stops inside one."""
@@ -113,7 +113,7 @@ class ChangedRows:
     def of_commit(self, commit: TableCommit) -> pa.Table:
         _refuse_unreadable(commit)
         found = change_files(commit, commit.partition_fields)
-        return found.append_column(NUM_RECORDS, record_counts(found["stats"]))
+        return found.append_column(ROW_COUNT, record_counts(found["stats"]))
 
     def refuse_half(self, commit: TableCommit) -> None:
         """Of a commit that only appends, the files are the same in the same order; of any other they are not."""
@@ -123,7 +123,7 @@ class ChangedRows:
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         found = commit()
         _refuse_unreadable(found)
-        return inserted_files(found, files).append_column(NUM_RECORDS, files[NUM_RECORDS])
+        return inserted_files(found, files).append_column(ROW_COUNT, files[ROW_COUNT])
 
 
 def _refuse_unreadable(commit: TableCommit) -> None:

@@ -15,7 +15,7 @@ from lakescan.delta.stream.evidence import refuse_misreading
 from lakescan.delta.stream.start import StartingState, refuse_missing, starting_state
 from lakescan.delta.table import DeltaTable
 from lakescan.errors import MissingCommit, VersionNotFound
-from lakescan.scan.packing import NUM_RECORDS
+from lakescan.scan.packing import ROW_COUNT
 from lakescan.scan.pruning import stored_rows
 
 _LOG = logging.getLogger("lakescan.stream")
@@ -112,7 +112,7 @@ class Walk:
         """The files of the snapshot at a version, oldest first, with how many rows the log says each has."""
         if self._initial is None or self._initial[0] != version:
             snapshot = self.table.snapshot(version)
-            files = snapshot.files().append_column(NUM_RECORDS, stored_rows(snapshot, snapshot.files()))
+            files = snapshot.files().append_column(ROW_COUNT, stored_rows(snapshot, snapshot.files()))
             order = files.sort_by([("modification_time", "ascending"), ("path", "ascending")])
             self._initial = version, order
         return self._initial[1]
