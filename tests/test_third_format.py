@@ -105,6 +105,12 @@ def test_its_options_are_checked_and_ask_for_a_version(toys: ToyBuilder) -> None
         table.snapshot(3)
 
 
+def test_its_changes_are_planned_and_read_like_a_version(toys: ToyBuilder) -> None:
+    plan = lakescan.open(toys.path).changes(1, 1).scan().filter("id < 13").build()
+    assert (files(plan), ids(plan)) == (["1.csv"], [10, 11, 12])
+    assert lakescan.open(toys.path).history(2)["version"].to_pylist() == [2, 1]
+
+
 def test_where_there_is_no_table_the_error_names_every_format(toys: ToyBuilder, tmp_path: Path) -> None:
     with pytest.raises(TableNotFound, match=r"neither .*_delta_log.* nor .*\.hoodie.* nor .*toy_manifest\.json"):
         lakescan.open(tmp_path)

@@ -128,6 +128,13 @@ class ToyTable:
             raise VersionNotFound(self.location, f"version {version}", 0, newest)
         return ToySnapshot(self.storage, manifest, wanted)
 
+    def changes(self, start: int | str | datetime, end: int | str | datetime | None = None) -> ToySnapshot:
+        last = self.snapshot() if end is None else self.snapshot(str(end))
+        return replace(last, since=int(str(start)) - 1)
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        return pa.table({"version": list(range(self.snapshot().version, -1, -1))[:limit]})
+
 
 class ToyStream:
     """Implements `scan.stream.Stream`: a batch is what some versions added, and an offset the last of them."""
