@@ -4,6 +4,7 @@ Delta Spark's stream and Lakescan's read the same table with the same options. D
 comparison that compares nothing fails.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -255,3 +256,27 @@ def test_the_feed_at_a_restart_inside_a_commit_of_appends(both: SparkSession, tm
         found[source] = bag(rows)
     assert found["lakescan"] == found["delta"]
     assert sum(found["delta"].values()) == 12
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Tokyo"])
+def test_times_without_a_zone_in_the_sessions(both: SparkSession, tmp_path: Path, zone: str) -> None:
+    path = tmp_path / "table"
+    before = both.conf.get("spark.sql.session.timeZone")
+    both.conf.set("spark.sql.session.timeZone", zone)
+    both.conf.set("spark.databricks.delta.write.utcTimestampPartitionValues", "false")
+    try:
+        both.sql(f"CREATE TABLE delta.`{path}` (id BIGINT, at TIMESTAMP) USING delta PARTITIONED BY (at)")
+        for hour in range(1, 4):
+            both.sql(f"INSERT INTO delta.`{path}` VALUES ({hour}, TIMESTAMP '2024-07-01 0{hour}:00:00')")
+        for version in range(4):
+            os.utime(path / "_delta_log" / f"{version:020d}.json", (1_719_800_000 + 3600 * version,) * 2)
+        both._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+        moment = both.sql("SELECT CAST(timestamp_seconds(1719800000 + 3600 * 2 - 60) AS STRING)").head()[0]
+        for number, options in enumerate([{"startingVersion": "0"}, {"startingTimestamp": moment}, {}]):
+            theirs = streamed(both, "delta", str(path), tmp_path / f"theirs{number}", options)
+            ours = streamed(both, "lakescan", str(path), tmp_path / f"ours{number}", options)
+            assert bag(ours) == bag(theirs)
+            assert len(ours) == (2 if "startingTimestamp" in options else 3)
+    finally:
+        both.conf.set("spark.sql.session.timeZone", before)
+        both.conf.unset("spark.databricks.delta.write.utcTimestampPartitionValues")

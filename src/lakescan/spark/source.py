@@ -35,6 +35,7 @@ from lakescan.reader.read import read_task
 from lakescan.scan.settings import Settings
 from lakescan.scan.stream import Offset, PinnedStream, Stream, StreamTask
 from lakescan.schema import as_nullable
+from lakescan.spark.bridge.python_source import session_zone
 from lakescan.spark.stream_api import (
     HAS_ADMISSION_CONTROL,
     SupportsTriggerAvailableNow,
@@ -109,7 +110,7 @@ class LakescanDataSource(DataSource):
         named = {name.lower(): value for name, value in options.items()}
         if "path" not in named:
             raise InvalidOption("path", "no path is given. Write .load(path).")
-        self._zone = named.get("timezone", "UTC")
+        self._zone = named.get("timezone", session_zone())
         # A write is refused for being one, also where there is no table yet: that there is none is told to readers.
         self._missing: TableNotFound | None = None
         try:

@@ -31,6 +31,7 @@ from lakescan.errors import (
 from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import reader_factory_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
+from lakescan.spark.bridge.python_source import register
 from lakescan.spark.plain_files import PlainColumns
 
 READ = "org.apache.spark.sql.connector.read."
@@ -241,7 +242,7 @@ class Bridge:
         # Spark remembers, with the source, which interpreter is to run it.
         self._context.pythonExec = self._worker_interpreter
         try:
-            self.spark.dataSource.register(source)
+            register(self, source)
         finally:
             self._context.pythonExec = chosen
             if active.isDefined():

@@ -1,0 +1,46 @@
+"""How a Python data source is registered so that it knows the session's time zone.
+
+Spark runs a Python source in a process of its own and tells it its options, and nothing of the session. What it does
+pass on is the environment that was registered with the source; `SessionEnvironment.java` puts the zone into that, anew
+each time. Where a source was registered in another way (Spark Connect) the zone is not known.
+"""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.udf import _wrap_function  # type: ignore[attr-defined]
+
+from lakescan.spark.bridge.java_classes import driver_class
+from lakescan.time_zones import UNKNOWN
+
+if TYPE_CHECKING:
+    from lakescan.spark.bridge.session import Bridge
+
+_ZONE = "LAKESCAN_SESSION_TIME_ZONE"
+_SOURCE = "org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource"
+
+
+def session_zone() -> str:
+    """The zone of the session that this worker works for; `UNKNOWN` where it was not told."""
+    return os.environ.get(_ZONE, UNKNOWN)
+
+
+def register(bridge: "Bridge", source: type[DataSource]) -> None:
+    """Register a source with the session, as PySpark does but for its environment."""
+    session: Any = bridge.spark._jsparkSession
+    plain: Any = _wrap_function(bridge.spark.sparkContext, source)
+    java_class = driver_class(bridge, "SessionEnvironment")
+    environment = java_class.getConstructors()[0].newInstance(
+        bridge.array("java.lang.Object", [plain.envVars(), session.sessionState().conf(), _ZONE])
+    )
+    function = plain.copy(
+        plain.command(),
+        environment,
+        plain.pythonIncludes(),
+        plain.pythonExec(),
+        plain.pythonVer(),
+        plain.broadcastVars(),
+        plain.accumulator(),
+    )
+    session.dataSource().registerPython(source.name(), bridge.java_class(_SOURCE)(function))

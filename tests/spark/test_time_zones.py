@@ -1,0 +1,80 @@
+"""`format("lakescan")` and the session's time zone, which Spark does not tell a Python data source."""
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from lakescan.errors import UnknownTimeZone
+from lakescan.scan.stream import Limits
+from lakescan.spark.source import LakescanDataSource
+from tests.tables import DeltaBuilder
+
+pytestmark = pytest.mark.spark
+ZONE = "spark.sql.session.timeZone"
+
+
+@pytest.fixture
+def zoned(spark: SparkSession) -> Iterator[SparkSession]:
+    before = spark.conf.get(ZONE)
+    yield spark
+    spark.conf.set(ZONE, before)
+
+
+def by_time(root: Path) -> DeltaBuilder:
+    """Partitioned by a timestamp that names no zone; versions 1 and 2 are of 01:00 and 03:00 UTC on a day of 1970."""
+    schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
+    built = DeltaBuilder(root, schema, partition_by=["at"])
+    for number in (1, 2):
+        rows = pa.table({"id": pa.array([number], pa.int64())})
+        built.append(rows, partition={"at": "2024-07-01 12:00:00"})
+        built.set_time(number, (2 * number - 1) * 3600)
+    built.set_time(0, 0)
+    return built
+
+
+def seconds(rows: list[object]) -> set[float]:
+    return {row["s"] for row in rows}  # type: ignore[index]
+
+
+def noon(offset: int) -> float:
+    return datetime(2024, 7, 1, 12 - offset, tzinfo=timezone.utc).timestamp()
+
+
+def test_partition_values_and_starts_without_a_zone_are_in_the_zone_that_the_session_has_then(
+    zoned: SparkSession, tmp_path: Path
+) -> None:
+    built = by_time(tmp_path / "table")
+    for number, (zone, offset) in enumerate([("UTC", 0), ("Europe/Paris", 2), ("+03:00", 3)]):
+        zoned.conf.set(ZONE, zone)
+        frame = zoned.read.format("lakescan").load(built.path)
+        assert seconds(frame.selectExpr("unix_timestamp(at) AS s").collect()) == {noon(offset)}
+        # 02:00 in the session's zone: before version 2 in UTC, before version 1 where that is earlier.
+        stream = zoned.readStream.format("lakescan").option("startingTimestamp", "1970-01-01 02:00:00").load(built.path)
+        name = f"zoned{number}"
+        query = stream.selectExpr("id", "unix_timestamp(at) AS s").writeStream.format("memory").queryName(name)
+        query.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / name)).start().awaitTermination()
+        found = zoned.table(name).collect()
+        assert sorted(row["id"] for row in found) == ([2] if offset == 0 else [1, 2])
+        assert seconds(found) == {noon(offset)}
+
+
+def test_the_option_names_another_zone(zoned: SparkSession, tmp_path: Path) -> None:
+    built = by_time(tmp_path)
+    frame = zoned.read.format("lakescan").option("timeZone", "Asia/Tokyo").load(built.path)
+    assert seconds(frame.selectExpr("unix_timestamp(at) AS s").collect()) == {noon(9)}
+
+
+def test_where_the_sessions_zone_is_not_known_a_time_without_one_is_refused(tmp_path: Path) -> None:
+    built = by_time(tmp_path)
+    source = LakescanDataSource({"path": built.path})
+    with pytest.raises(UnknownTimeZone, match="timeZone"):
+        source.reader(source.schema()).partitions()
+    stream = LakescanDataSource({"path": built.path, "startingTimestamp": "1970-01-01"})._stream
+    assert stream is not None
+    opened = stream.open(stream.schema)
+    with pytest.raises(UnknownTimeZone):
+        opened.next_offset(opened.initial_offset(), Limits())
