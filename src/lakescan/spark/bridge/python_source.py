@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource
-from pyspark.sql.udf import _wrap_function  # type: ignore[attr-defined]
+from pyspark.sql.udf import _wrap_function
 
 from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.time_zones import UNKNOWN
