@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+import lakescan
 from lakescan.errors import UnknownTimeZone
 from lakescan.scan.stream import Limits
 from lakescan.spark.source import LakescanDataSource
@@ -60,6 +61,35 @@ def test_partition_values_and_starts_without_a_zone_are_in_the_zone_that_the_ses
         found = zoned.table(name).collect()
         assert sorted(row["id"] for row in found) == ([2] if offset == 0 else [1, 2])
         assert seconds(found) == {noon(offset)}
+
+
+def test_a_stream_keeps_the_zone_that_the_session_had_at_its_start(zoned: SparkSession, tmp_path: Path) -> None:
+    built = by_time(tmp_path / "table")
+    zoned.conf.set(ZONE, "Europe/Paris")
+    stream = zoned.readStream.format("lakescan").option("startingVersion", "0").load(built.path)
+    query = stream.selectExpr("id", "unix_timestamp(at) AS s").writeStream.format("memory").queryName("kept")
+    started = query.option("checkpointLocation", str(tmp_path / "kept")).start()
+    zoned.conf.set(ZONE, "Asia/Tokyo")
+    try:
+        started.processAllAvailable()
+        built.append(pa.table({"id": pa.array([3], pa.int64())}), partition={"at": "2024-07-01 12:00:00"})
+        started.processAllAvailable()
+    finally:
+        started.stop()
+    found = zoned.table("kept").collect()
+    assert sorted(row["id"] for row in found) == [1, 2, 3]
+    assert seconds(found) == {noon(2)}
+
+
+def test_each_session_has_its_own_zone(zoned: SparkSession, tmp_path: Path) -> None:
+    built = by_time(tmp_path)
+    other = zoned.newSession()
+    lakescan.install(other)
+    other.conf.set(ZONE, "Asia/Tokyo")
+    zoned.conf.set(ZONE, "Europe/Paris")
+    for session, offset in [(zoned, 2), (other, 9), (zoned, 2)]:
+        frame = session.read.format("lakescan").load(built.path)
+        assert seconds(frame.selectExpr("unix_timestamp(at) AS s").collect()) == {noon(offset)}
 
 
 def test_the_option_names_another_zone(zoned: SparkSession, tmp_path: Path) -> None:

@@ -7,24 +7,22 @@ import java.util.Set;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * The environment of a Python worker, with the session's time zone of the moment in which the worker is asked for: Spark
- * tells a Python data source its options and nothing of the session. Janino compiles this, so types are as they are
- * after erasure.
+ * The environment of a Python worker, with the time zone of the session that asks for the worker, as it is then: Spark
+ * tells a Python data source its options and nothing of the session. A stream asks in a session of its own, which keeps
+ * the settings that there were when it started. Janino compiles this, so types are as they are after erasure.
  */
 public final class SessionEnvironment extends HashMap {
-  private final transient SQLConf conf;
   private final transient String name;
 
-  public SessionEnvironment(Map environment, SQLConf conf, String name) {
+  public SessionEnvironment(Map environment, String name) {
     super(environment);
-    this.conf = conf;
     this.name = name;
-    put(name, conf.sessionLocalTimeZone());
+    put(name, SQLConf.get().sessionLocalTimeZone());
   }
 
   /** Whoever copies a map asks for this. The name is in it from the beginning, so nobody's iteration is disturbed. */
   public Set entrySet() {
-    put(name, conf.sessionLocalTimeZone());
+    put(name, SQLConf.get().sessionLocalTimeZone());
     return super.entrySet();
   }
 

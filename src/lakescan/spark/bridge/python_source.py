@@ -2,7 +2,8 @@
 
 Spark runs a Python source in a process of its own and tells it its options, and nothing of the session. What it does
 pass on is the environment that was registered with the source; `SessionEnvironment.java` puts the zone into that, anew
-each time. Where a source was registered in another way (Spark Connect) the zone is not known.
+each time, so a zone that is set later holds too. Where a source was registered in another way (Spark Connect) the zone
+is not known.
 """
 
 import os
@@ -32,7 +33,7 @@ def register(bridge: "Bridge", source: type[DataSource]) -> None:
     plain: Any = _wrap_function(bridge.spark.sparkContext, source)
     java_class = driver_class(bridge, "SessionEnvironment")
     environment = java_class.getConstructors()[0].newInstance(
-        bridge.array("java.lang.Object", [plain.envVars(), session.sessionState().conf(), _ZONE])
+        bridge.array("java.lang.Object", [plain.envVars(), _ZONE])
     )
     function = plain.copy(
         plain.command(),
