@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
+from lakescan.reader.read import read_task
 from tests.tables import DeltaBuilder, spark_schema
 
 pytestmark = pytest.mark.spark
@@ -173,11 +174,47 @@ def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(spark: Spar
     assert [one.asDict(recursive=True) for batch in stream.batches.values() for one in batch] == [row]
 
 
+def test_one_set_of_options_may_be_given_to_both_ends_of_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    built = table(tmp_path / "table", files=2)
+    shared = {
+        "startingVersion": "2",
+        "checkpointLocation": str(tmp_path / "checkpoint"),
+        "queryName": "both_ends",
+        "maxRecordsPerFile": "3",
+        "compression": "gzip",
+    }
+    reader = spark.readStream.format("lakescan").options(**shared)
+    writer = reader.load(built.path).writeStream.format("parquet").options(**shared).queryName("both_ends")
+    query = writer.trigger(availableNow=True).start(str(tmp_path / "written"))
+    query.awaitTermination()
+    assert query.name == "both_ends"
+    assert (tmp_path / "checkpoint" / "offsets" / "0").exists()
+    assert sorted(row["id"] for row in spark.read.parquet(str(tmp_path / "written")).collect()) == list(range(10, 20))
+
+
+def test_the_writers_options_change_no_row_of_a_stream_and_one_of_nobody_is_refused(tmp_path: Path) -> None:
+    from lakescan.spark.source import _OF_THE_SINK, LakescanDataSource
+
+    built = table(tmp_path / "table", files=2)
+
+    def streamed(options: dict[str, str]) -> list[int]:
+        pinned = LakescanDataSource({"path": built.path, "startingVersion": "1", **options})._stream
+        assert pinned is not None
+        stream = pinned.open(pinned.schema)
+        tasks = stream.plan(stream.initial_offset(), stream.end_offset(), 1)
+        return [row["id"] for one in tasks for batch in read_task(one.plan, one.task) for row in batch.to_pylist()]
+
+    assert streamed(dict.fromkeys(_OF_THE_SINK, "x")) == streamed({}) == list(range(20))
+    with pytest.raises(lakescan.errors.UnknownOption, match="checkpointLocation"):
+        LakescanDataSource({"path": built.path, "checkpointLocations": "x"})
+
+
 @pytest.mark.parametrize(
     ("options", "schema", "said"),
     [
         ({"startingVersion": "1"}, None, "readChangeFeed = true"),
         ({"maxFilesPerTrigger": "1"}, None, "option of a stream"),
+        ({"checkpointLocation": "x"}, None, "option of a stream"),
         ({"startVersion": "1"}, None, "no such option"),
         ({}, "id string", "id has the type long"),
         ({}, "other int", "other is not one of the table's columns"),
