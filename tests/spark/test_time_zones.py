@@ -25,13 +25,13 @@ def zoned(spark: SparkSession) -> Iterator[SparkSession]:
     spark.conf.set(ZONE, before)
 
 
-def by_time(root: Path) -> DeltaBuilder:
-    """Partitioned by a timestamp that names no zone; versions 1 and 2 are of 01:00 and 03:00 UTC on a day of 1970."""
+def by_time(root: Path, value: str = "2024-07-01 12:00:00") -> DeltaBuilder:
+    """Partitioned by a timestamp, of no zone unless it is given; versions 1 and 2 are of 01:00 and 03:00 in 1970."""
     schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
     built = DeltaBuilder(root, schema, partition_by=["at"])
     for number in (1, 2):
         rows = pa.table({"id": pa.array([number], pa.int64())})
-        built.append(rows, partition={"at": "2024-07-01 12:00:00"})
+        built.append(rows, partition={"at": value})
         built.set_time(number, (2 * number - 1) * 3600)
     built.set_time(0, 0)
     return built
@@ -108,3 +108,11 @@ def test_where_the_sessions_zone_is_not_known_a_time_without_one_is_refused(tmp_
     opened = stream.open(stream.schema)
     with pytest.raises(UnknownTimeZone):
         opened.next_offset(opened.initial_offset(), Limits())
+
+
+@pytest.mark.parametrize("value", ["2024-07-01T12:00:00.000000Z", "2024-07-01 14:00:00+02:00"])
+def test_where_the_sessions_zone_is_not_known_a_time_with_one_is_read(tmp_path: Path, value: str) -> None:
+    source = LakescanDataSource({"path": by_time(tmp_path, value).path})
+    reader = source.reader(source.schema())
+    found = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert {row["at"].timestamp() for row in found} == {noon(0)}

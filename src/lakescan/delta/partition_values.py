@@ -83,7 +83,9 @@ def _cast(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     local = pc.replace_substring_regex(texts, "Z$", "").cast(_LOCAL)
     if target.tz is None:
         return local
-    return pc.if_else(zoned, local.cast(target), instants(local, zone))
+    # The reader's zone is asked only of those that need it: it may not be known.
+    unzoned = pc.if_else(zoned, pa.scalar(None, _LOCAL), local)
+    return pc.if_else(zoned, local.cast(target), instants(unzoned, zone))
 
 
 def _one_by_one(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
