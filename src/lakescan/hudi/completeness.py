@@ -12,7 +12,8 @@ from typing import Any
 
 from lakescan.errors import CorruptDataFile, MissingDataFile, UnsupportedFeature
 from lakescan.hudi.names import META_FOLDER, instant_of_base_file, instant_of_log_file
-from lakescan.hudi.timeline import CLUSTERING, Timeline, list_timeline, unfinished_instants
+from lakescan.hudi.timeline import Timeline
+from lakescan.hudi.timeline_listing import CLUSTERING
 from lakescan.storage import Storage
 
 Group = tuple[str, str]
@@ -117,8 +118,7 @@ def _replaced(commit: Mapping[str, Any]) -> Iterator[Group]:
 
 def _clusterings(timeline: Timeline) -> set[str]:
     """The clusterings under way. Commits may already write to the file groups that one will make, under its instant."""
-    entries = list_timeline(timeline.storage, timeline.table.hudi_options())
-    return unfinished_instants(entries, CLUSTERING | {"replacecommit"})
+    return timeline.listing.unfinished(CLUSTERING | {"replacecommit"})
 
 
 def _add(group: _Written, path: str, size: int | None) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from lakescan.errors import UnsupportedFeature
 from lakescan.hudi.completeness import Group, replaced_groups, written_groups
 from lakescan.hudi.names import META_FOLDER, file_group_of, has_file_listing, instant_of_log_file, log_file_order
-from lakescan.hudi.timeline import Timeline, list_timeline, unfinished_instants
+from lakescan.hudi.timeline import Timeline
 from lakescan.storage import Storage
 
 _CHANGES = ".cdc"
@@ -58,7 +58,7 @@ def log_only_slices(
     completed = set(timeline.until(instant))
     found: dict[Group, list[tuple[str, int]]] = {}
     archived = timeline.has_archived
-    pending = unfinished_instants(list_timeline(storage, options))
+    pending = timeline.listing.unfinished()
     for path, size in _candidates(storage, None if archived else written_groups(timeline, instant) - known):
         folder, _, name = path.rpartition("/")
         group, written = (folder, file_group_of(name)), instant_of_log_file(name)

@@ -21,7 +21,7 @@ from lakescan.errors import CorruptDataFile, MissingDataFile
 from lakescan.hudi.hfile import HFile
 from lakescan.hudi.log_blocks import HFILE_BLOCK, log_blocks
 from lakescan.hudi.names import META_FOLDER, file_group_of, instant_of_base_file, instant_of_log_file, log_file_order
-from lakescan.hudi.timeline import timeline_folder
+from lakescan.hudi.timeline_listing import timeline_folder
 from lakescan.storage import Storage
 
 _FOLDER = f"{META_FOLDER}/metadata"

@@ -25,7 +25,8 @@ from lakescan.hudi.ordering import check_ordering, key_fields
 from lakescan.hudi.partition_paths import PartitionPaths
 from lakescan.hudi.slice_statistics import SliceColumn, SliceStatistics
 from lakescan.hudi.source_schema import source_schema
-from lakescan.hudi.timeline import Timeline, list_timeline, load_timeline, timeline_settings
+from lakescan.hudi.timeline import Timeline, load_timeline
+from lakescan.hudi.timeline_listing import TimelineListing, timeline_settings
 from lakescan.predicate import Column, col
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.listed_snapshot import ListedSnapshot
@@ -211,6 +212,5 @@ class HudiSnapshot(ListedSnapshot):
 def _opened_again(
     storage: Storage, instant: str, base_files_only: bool, since: str | None, description: Description | None
 ) -> HudiSnapshot:
-    settings = timeline_settings(storage)
-    _, timeline = load_timeline(storage, settings, list_timeline(storage, settings), {})
+    timeline = load_timeline(TimelineListing.of(storage, timeline_settings(storage)), {})
     return HudiSnapshot(storage, instant, timeline, base_files_only, since, description)

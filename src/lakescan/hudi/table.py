@@ -6,7 +6,6 @@ not changed, the snapshot of last time is given again, with what it has already 
 
 from datetime import datetime
 from threading import Lock
-from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -15,12 +14,10 @@ from lakescan.hudi.engine import store_settings
 from lakescan.hudi.names import PROPERTIES
 from lakescan.hudi.snapshot import HudiSnapshot
 from lakescan.hudi.time_travel import instant_at, instant_named, instants_between
-from lakescan.hudi.timeline import Timeline, list_timeline, load_timeline, timeline_settings
-from lakescan.storage import Entry, Storage
+from lakescan.hudi.timeline import Timeline, load_timeline
+from lakescan.hudi.timeline_listing import TimelineListing, timeline_settings
+from lakescan.storage import Storage
 from lakescan.storage_configuration import S3Settings
-
-# The timeline's files, and what hudi-rs was opened with: its table keeps the credentials that it was made with.
-_Seen: TypeAlias = tuple[tuple[Entry, ...], S3Settings | None]
 
 
 class HudiTable:
@@ -31,7 +28,8 @@ class HudiTable:
     def __init__(self, storage: Storage, zone: str = "UTC", base_files_only: bool = False) -> None:
         self.storage, self.zone, self.base_files_only = storage, zone, base_files_only
         self._lock = Lock()
-        self._last: tuple[_Seen, Timeline, HudiSnapshot] | None = None
+        self._last: tuple[S3Settings | None, Timeline, HudiSnapshot] | None = None
+        """What hudi-rs was opened with (its table keeps those credentials), the timeline and its newest snapshot."""
 
     @property
     def location(self) -> str:
@@ -81,16 +79,18 @@ class HudiTable:
     def _timeline(self) -> tuple[Timeline, HudiSnapshot]:
         """The timeline now, and its newest snapshot."""
         with self._lock:
-            # The listing decides what is current, so it comes before what is read for it.
-            known = self._last[1].table.hudi_options() if self._last else timeline_settings(self.storage)
             settings = store_settings(self.storage)
-            listing = list_timeline(self.storage, known)
-            if self._last and self._last[0] == (listing, settings):
-                return self._last[1], self._last[2]
-            read = self._last[1].read if self._last else {}
-            listing, timeline = load_timeline(self.storage, known, listing, read)
+            # The listing decides what is current, so it comes before what is read for it.
+            if self._last is None:
+                timeline = load_timeline(TimelineListing.of(self.storage, timeline_settings(self.storage)), {})
+            else:
+                opened_with, last, snapshot = self._last
+                listing = last.listing.again()
+                if listing == last.listing and settings == opened_with:
+                    return last, snapshot
+                timeline = load_timeline(listing, last.read)
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
-            self._last = (listing, settings), timeline, snapshot
+            self._last = settings, timeline, snapshot
             return timeline, snapshot
 
 

@@ -20,7 +20,8 @@ from lakescan.hudi.stream.offset import Position, StreamOffset, parse_offset
 from lakescan.hudi.stream.options import StreamOptions
 from lakescan.hudi.table import HudiTable
 from lakescan.hudi.time_travel import first_instant_from, instant_named
-from lakescan.hudi.timeline import CLUSTERING, Timeline, list_timeline, writing_instants
+from lakescan.hudi.timeline import Timeline
+from lakescan.hudi.timeline_listing import CLUSTERING
 from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits, Offset, StreamTask
 from lakescan.scan.stream_offset import not_begun
@@ -165,10 +166,10 @@ class HudiStream:
         yield from (found for found in timeline.instants if found > at or (position.before and found == at))
 
     def _finished(self, timeline: Timeline, more: frozenset[str] = frozenset()) -> list[str]:
-        """The commits before the first write that is under way, or was when the timeline was loaded."""
+        """The commits before the first write that was under way when the timeline was loaded."""
         known = set(timeline.instants)
         found = []
-        for instant in writing_instants(list_timeline(self._table.storage, timeline.table.hudi_options()), more):
+        for instant in timeline.listing.writing(more):
             if instant not in known or (self._last is not None and instant > self._last):
                 break
             found.append(instant)
