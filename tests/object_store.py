@@ -34,6 +34,8 @@ class ObjectStore:
         self.refused: set[str] = set()
         self.keys_seen: set[str] = set()
         """The access keys that requests were signed with."""
+        self.tokens_seen: set[str] = set()
+        """The session tokens that came with them."""
         self.missing: set[str] = set()
         """Parts of requests that are answered as if the object were not there."""
         self.besides = ""
@@ -96,6 +98,7 @@ class ObjectStore:
         self.requests.append((method, asked))
         signed = re.search("Credential=([^/]*)/", environ.get("HTTP_AUTHORIZATION", ""))
         self.keys_seen |= {signed[1]} if signed else set()
+        self.tokens_seen |= {environ["HTTP_X_AMZ_SECURITY_TOKEN"]} if "HTTP_X_AMZ_SECURITY_TOKEN" in environ else set()
         for parts, status, code in (
             (self.refused, "403 Forbidden", "AccessDenied"),
             (self.missing, "404 Not Found", "NoSuchKey"),

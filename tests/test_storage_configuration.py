@@ -80,8 +80,14 @@ def test_what_is_given_comes_before_the_environment(
     local = make(tmp_path / "table")
     location = elsewhere.put(local, f"given-{make.__name__}")
     elsewhere.keys_seen.clear()
+    elsewhere.tokens_seen.clear()
     assert count(lakescan.open(location, storage=given(elsewhere))) == count(lakescan.open(local)) > 0
     assert elsewhere.keys_seen == {"an-own-key"}
+    # The environment's token belongs to other keys.
+    assert elsewhere.tokens_seen <= {""}
+    own = given(elsewhere, **{"fs.s3a.session.token": "an-own-token"})
+    assert count(lakescan.open(location, storage=own)) > 0
+    assert elsewhere.tokens_seen - {""} == {"an-own-token"}
 
 
 @FORMATS

@@ -53,7 +53,7 @@ def open_table(storage: Storage) -> Any:
         settings = store_settings(storage)
         # What is read to open a table is small. hudi-rs tries a request ten times, and none longer than this.
         wait = TIMEOUT_S if settings is None else settings.request_timeout_s
-        return hudi.HudiTable(uri(storage), {**store_options(settings), "timeout": f"{round(wait * 1000)} ms"})
+        return hudi.HudiTable(uri(storage), {**_options(settings), "timeout": _milliseconds(wait)})
 
 
 def uri(storage: Storage) -> str:
@@ -69,6 +69,15 @@ def uri(storage: Storage) -> str:
 def store_settings(storage: Storage) -> S3Settings | None:
     """What opens the table's store now, the same as for Arrow; None where it is not S3."""
     return s3_settings(locate(storage.location).store, storage.location, storage.configuration)
+
+
+def _options(settings: S3Settings | None) -> dict[str, str]:
+    wait = TIMEOUT_S if settings is None else settings.connect_timeout_s
+    return {**store_options(settings), "connect_timeout": _milliseconds(wait)}
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{round(seconds * 1000)} ms"
 
 
 def store_options(settings: S3Settings | None) -> dict[str, str]:
@@ -125,7 +134,7 @@ def merged_as_they_are(
     """The same in the base file's own schema, which all files of the slice must have."""
     with named_failures(storage, base):
         wanted = _wanted(columns)
-        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **store_options(store_settings(storage))}
+        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **_options(store_settings(storage))}
         reader = hudi.HudiFileGroupReader(uri(storage), options)
         yield from _larger(reader.read_file_slice_from_paths_stream(base, logs, wanted))
 
@@ -152,7 +161,7 @@ def _wanted(columns: list[str]) -> Any:
 def _merger(storage: Storage, instant: str, settings: S3Settings | None) -> Any:
     """hudi-rs' reader of slices, made with these settings; it knows the table's newest schema."""
     options = hudi.HudiReadOptions().with_as_of_timestamp(instant).with_hudi_options(_BY_POSITION)
-    return hudi.HudiTable(uri(storage), store_options(settings)).create_file_group_reader_with_options(options)
+    return hudi.HudiTable(uri(storage), _options(settings)).create_file_group_reader_with_options(options)
 
 
 def _is_about_schema(text: str) -> bool:
