@@ -93,8 +93,10 @@ class StorageConfiguration:
         return replace(_parsed(shared, shared, ""), buckets=tuple(sorted(own.items(), key=lambda item: item[0])))
 
     def of_bucket(self, bucket: str) -> "StorageConfiguration":
-        own = dict(self.buckets).get(bucket)
-        return replace(self, buckets=()) if own is None else own.over(replace(self, buckets=()))
+        if not self.buckets:
+            return self
+        own, others = dict(self.buckets).get(bucket), replace(self, buckets=())
+        return others if own is None else own.over(others)
 
     def over(self, other: "StorageConfiguration") -> "StorageConfiguration":
         """This, and the other where this says nothing."""
@@ -136,9 +138,9 @@ class S3Settings:
 
 def settings_of(configuration: StorageConfiguration, bucket: str) -> S3Settings:
     """What opens a bucket now: what was given for it, what was given for all, the environment, the defaults."""
-    found = configuration.of_bucket(bucket).over(StorageConfiguration.from_environment())
+    found, environment = configuration.of_bucket(bucket), StorageConfiguration.from_environment()
     return S3Settings(
-        found.endpoint or "",
+        found.endpoint or environment.endpoint or "",
         found.region or "",
         None if found.credentials is None else found.credentials(),
         _or(found.attempts, _ATTEMPTS),
