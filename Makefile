@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs example clean
+.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs tables example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,8 +64,16 @@ docs: $(VENV)/.installed ## check the documentation: links, Python examples, the
 	@$(BIN)/python scripts/check_docs.py
 	@$(BIN)/python scripts/options_page.py --check
 
-example: $(PEERS)/.installed ## write the sample table anew with Delta Spark (changes committed files)
+example: $(PEERS)/.installed ## write the table of the demo anew with Delta Spark (changes committed files)
 	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py
+
+tables: example $(VENV)/.installed $(HUDI)/.installed ## write all sample tables anew with their engines (changes committed files)
+	@$(WITH_JAVA) $(PEERS)/bin/python tests/data/delta/make_tables.py
+	@$(WITH_JAVA) $(PEERS)/bin/python tests/data/make_changes.py
+	@$(BIN)/python tests/data/delta/make_delta_rs.py
+	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_kinds.py
+	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_indexed.py
+	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_merges.py
 
 clean: ## remove everything that the targets made
 	rm -rf $(VENV) $(PEERS) $(HUDI) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["*.md", "docs/**/*.md", "examples/*.md", "benchmarks/*.md"]
+PAGES = ["*.md", "docs/**/*.md", "examples/*.md", "benchmarks/*.md", "tests/data/*.md"]
 REQUIRED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)>\s]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s+(\S+)")

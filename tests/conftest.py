@@ -1,7 +1,8 @@
-"""Fixtures that every test may use: an object store, and one Spark session for the whole run."""
+"""Fixtures that every test may use: the sample tables, an object store, and one Spark session for the whole run."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.sample_tables import sample_table
 
 if TYPE_CHECKING:
     from tests.object_store import ObjectStore
@@ -23,11 +25,10 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 
 @pytest.fixture(scope="session")
-def golden() -> Path:
-    """The folder of tables of other projects, for the tests that have no table of ours yet."""
-    if not os.environ.get("LAKESCAN_GOLDEN"):
-        pytest.skip("LAKESCAN_GOLDEN names no folder of golden tables")
-    return Path(os.environ["LAKESCAN_GOLDEN"])
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a sample table by its name: to read, not to change."""
+    root = tmp_path_factory.mktemp("samples")
+    return cache(lambda name: sample_table(name).unpack(root))
 
 
 @pytest.fixture(scope="session")

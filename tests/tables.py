@@ -1,7 +1,7 @@
 """Delta tables written action by action, so that a test has exactly the log and the files it needs.
 
 `DeltaBuilder` is the one place in the tests that writes tables by hand; tables by real engines come from
-`golden` (see conftest) or from `deltalake`. It writes plain, valid Delta unless it is told otherwise.
+`tests/sample_tables.py` or from `deltalake`. It writes plain, valid Delta unless it is told otherwise.
 """
 
 import base64

@@ -38,6 +38,8 @@ def session() -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.memory", "1g")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.databricks.delta.snapshotPartitions", 1)
@@ -195,8 +197,14 @@ def walk(seed: int) -> Callable[[SparkSession, Path], Table]:
 
 
 STORED = {
-    maker.__name__: maker
-    for maker in (row_tracking, row_tracking_mapped, changes_copied, changes_vectors, changes_evolved)
+    maker.__name__: (maker, features.split(", "))
+    for maker, features in (
+        (row_tracking, "row tracking, deletion vectors, classic checkpoint"),
+        (row_tracking_mapped, "row tracking, column mapping by name, partitions"),
+        (changes_copied, "change data feed, partitions, nested types"),
+        (changes_vectors, "change data feed, deletion vectors, restore, in-commit timestamps, classic checkpoint"),
+        (changes_evolved, "change data feed, column mapping by name, deletion vectors, schema evolution"),
+    )
 }
 
 
@@ -264,13 +272,13 @@ def _plain(value: Any) -> Any:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent).resolve()
     names = sys.argv[2:] or list(STORED)
-    makers = {name: STORED.get(name) or walk(int(name.removeprefix("walk_"))) for name in names}
+    makers = {name: STORED.get(name) or (walk(int(name.removeprefix("walk_"))), []) for name in names}
     spark = session()
     spark.sparkContext.setLogLevel("ERROR")
-    for name, make in makers.items():
+    for name, (make, features) in makers.items():
         root = folder / name
         table = make(spark, root)
-        found = expected(spark, root, table.version)
+        found = {"features": features, **expected(spark, root, table.version)}
         (root / "expected.json").write_text(_text(found))
         for side_file in root.rglob(".*.crc"):
             side_file.unlink()

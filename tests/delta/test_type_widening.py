@@ -1,7 +1,7 @@
 """Columns whose type was widened: old files, old partition values and old statistics, all in the new type."""
 
 import json
-import zipfile
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,15 +20,13 @@ from lakescan.delta.type_widening import once_float
 from lakescan.predicate import col
 from tests.tables import DeltaBuilder
 
-STORED = Path(__file__).parents[1] / "data" / "delta"
 FLOAT, DOUBLE = {"fromType": "float", "toType": "double", "tableVersion": 2}, "double"
 
 
 @pytest.fixture
-def widened(tmp_path: Path) -> str:
-    """A table that Delta Spark wrote and widened (see tests/data/delta/README.md)."""
-    zipfile.ZipFile(STORED / "widened.zip").extractall(tmp_path)
-    return str(tmp_path)
+def widened(sample: Callable[[str], Path]) -> str:
+    """A table that Delta Spark wrote and widened (see tests/data/delta/make_tables.py)."""
+    return str(sample("widened"))
 
 
 def test_old_rows_read_in_the_new_types_as_delta_spark_reads_them(widened: str) -> None:

@@ -20,6 +20,8 @@ import pytest
 
 import lakescan
 from lakescan import errors
+from tests.delta.test_history import _rows as history_rows
+from tests.delta.test_protocol import CATALOG_MANAGED, SUPPORTED, reader_features
 from tests.golden import EMPTIED, EXPECTED, GOLDEN, REFUSED, TABLES, WITHOUT_DATA
 
 
@@ -190,3 +192,30 @@ def test_the_variant_table_whose_files_lost_their_prefix_reads_whole_when_they_h
     )
     assert got.num_rows == EXPECTED[table]["rows"]
     assert_same_rows(got, expected)
+
+
+def test_every_reader_feature_of_the_golden_tables_is_in_one_of_the_lists() -> None:
+    features = reader_features(GOLDEN / "delta" / table for table in TABLES)
+    assert features
+    assert features <= {*SUPPORTED, *CATALOG_MANAGED}
+
+
+def test_parameters_of_any_type_are_text(golden: Path) -> None:
+    root = golden / "delta" / "commit-info-containing-arbitrary-operationParams-types"
+    ours = history_rows(lakescan.open(root).history())
+    theirs = deltalake.DeltaTable(root).history()
+    assert [row["version"] for row in ours] == [row["version"] for row in theirs]
+    for row, other in zip(ours, theirs, strict=True):
+        assert row["operation"] == other["operation"]
+        raw = json.loads((root / "_delta_log" / f"{row['version']:020d}.json").read_text().splitlines()[0])
+        parameters = raw["commitInfo"]["operationParameters"]
+        assert row["operationParameters"].keys() == parameters.keys()
+        for key, value in parameters.items():
+            text = row["operationParameters"][key]
+            assert text == value if value is None or isinstance(value, str) else json.loads(text) == value
+    kinds = {
+        type(value)
+        for file in sorted((root / "_delta_log").glob("*.json"))
+        for value in json.loads(file.read_text().splitlines()[0])["commitInfo"]["operationParameters"].values()
+    }
+    assert kinds - {str}, "the table has parameters that are not text"

@@ -1,52 +1,20 @@
-"""The golden Hudi tables by name, and rows in a form that can be compared."""
+"""The sample tables of Hudi by name, and rows in a form that can be compared."""
 
 import math
 from typing import Any
 
 import pyarrow as pa
 
-TRIPS_UPDATED = "quickstart_trips_table__mor__avro__v6_trips_8i1u"
-TRIPS_DELETED = "quickstart_trips_table__mor__avro__v6_trips_8i3d"
-TRIPS_INDEXED = "quickstart_trips_table__mor__avro__v8_trips_8i3u1d"
-COW = "sample_table__cow__v6_nonpartitioned"
-COW_PARTITIONED = "sample_table__cow__v8_complexkeygen_hivestyle"
-MOR_PARTITIONED = "sample_table__mor__parquet__v6_simplekeygen_nonhivestyle"
-MOR_TXNS = "sample_table__mor__avro__v9_txns_nonpart_meta"
+from tests.sample_tables import sample_tables
 
-# Each with the number of rows that its name promises, or that the statements which made it leave.
-ROWS = {
-    TRIPS_UPDATED: 8,
-    TRIPS_DELETED: 5,
-    TRIPS_INDEXED: 6,
-    "sample_table__cow__v6_complexkeygen_hivestyle": 4,
-    "sample_table__cow__v6_empty": 0,
-    COW: 4,
-    "sample_table__cow__v6_simplekeygen_hivestyle_no_metafields": 4,
-    "sample_table__cow__v6_simplekeygen_nonhivestyle": 4,
-    "sample_table__cow__v6_simplekeygen_nonhivestyle_overwritetable": 1,
-    "sample_table__cow__v6_timebasedkeygen_nonhivestyle": 4,
-    COW_PARTITIONED: 4,
-    "sample_table__cow__v8_empty": 0,
-    "sample_table__cow__v8_nonpartitioned": 4,
-    "sample_table__cow__v8_simplekeygen_hivestyle_no_metafields": 4,
-    "sample_table__cow__v8_simplekeygen_nonhivestyle": 4,
-    "sample_table__cow__v9_timebasedkeygen_epochmillis": 6,
-    "sample_table__cow__v9_timebasedkeygen_nonhivestyle": 5,
-    "sample_table__cow__v9_timebasedkeygen_unixtimestamp": 6,
-    "sample_table__cow__v9_txns_nonpart_meta": 14,
-    "sample_table__cow__v9_txns_nonpart_nometa": 14,
-    "sample_table__mor__avro__v9_nonpartitioned_rollback": 4,
-    MOR_TXNS: 14,
-    "sample_table__mor__avro__v9_txns_nonpart_nometa": 14,
-    "sample_table__mor__parquet__v6_complexkeygen_hivestyle": 4,
-    "sample_table__mor__parquet__v6_empty": 0,
-    "sample_table__mor__parquet__v6_nonpartitioned": 4,
-    "sample_table__mor__parquet__v6_nonpartitioned_rollback": 3,
-    "sample_table__mor__parquet__v6_simplekeygen_hivestyle_no_metafields": 4,
-    MOR_PARTITIONED: 4,
-    "sample_table__mor__parquet__v6_simplekeygen_nonhivestyle_overwritetable": 1,
-}
-NAMES = tuple(ROWS)
+TRIPS_UPDATED = "trips_updated_v6"
+TRIPS_DELETED = "trips_deleted_v6"
+TRIPS_INDEXED = "trips_indexed_v8"
+COW = "cow_v6_nonpartitioned"
+COW_PARTITIONED = "cow_v8_complex_hive"
+MOR_PARTITIONED = "mor_v6_simple"
+MOR_STEPS = "mor_v9_steps_indexed"
+NAMES = tuple(table.name for table in sample_tables("hudi"))
 
 
 def comparable(value: Any) -> Any:

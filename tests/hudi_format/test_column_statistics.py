@@ -1,10 +1,9 @@
 """Skipping by the column statistics of Hudi's metadata table, on tables that Hudi itself wrote and skips in.
 
 The files that are kept are told by the ids of their rows: the table `types_v9` has a file for 0 to 9, one for 10 to 20
-and so on (see `tests/data/hudi/make_tables.py`).
+and so on (see `tests/data/hudi/make_indexed.py`).
 """
 
-import json
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
@@ -25,8 +24,8 @@ from lakescan.hudi.snapshot import HudiSnapshot
 from lakescan.predicate import Column, bind, evaluate
 from lakescan.scan.settings import Settings
 from lakescan.storage import Storage
+from tests.sample_tables import sample_table
 
-from .conftest import OURS
 from .tables import TRIPS_INDEXED, rows_of
 from .test_pushdown import predicates
 
@@ -34,10 +33,10 @@ Unpack = Callable[[str], Path]
 TYPES, TYPES_V6, GROUPS, LOGS, LOGS_V6 = "types_v9", "types_v6", "row_groups_v9", "logs_v8", "logs_v6"
 INDEXED = (
     *(TYPES, TYPES_V6, GROUPS, LOGS, LOGS_V6, TRIPS_INDEXED),
-    "sample_table__cow__v9_timebasedkeygen_epochmillis",
-    "sample_table__cow__v9_txns_nonpart_meta",
-    "sample_table__mor__avro__v9_nonpartitioned_rollback",
-    "sample_table__mor__avro__v9_txns_nonpart_meta",
+    "cow_v9_timed_millis",
+    "cow_v9_steps_indexed",
+    "mor_v9_rolled_back",
+    "mor_v9_steps_indexed",
 )
 # A row group with a NaN has 0.0 for its bounds, and one of long text counts as nulls: Hudi then passes over rows.
 LOST_BY_HUDI = {"ratio > 25": [30, 31], "name >= 'y'": [50, 51]}
@@ -45,8 +44,7 @@ WITHOUT_SKIPPING = Settings(skipping=False)
 
 
 def said_by_hudi(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((OURS / f"{name}.json").read_text())
-    return found
+    return sample_table(name).known
 
 
 def ids(snapshot: HudiSnapshot, where: str) -> list[int]:
@@ -210,7 +208,7 @@ def test_bounds_enclose_every_value_and_counts_are_those_of_the_rows(name: str, 
             assert told[at]["null_count"][field] in (None, rows.num_rows - len(values))
             assert exact[at]["minimum"][field] in (None, min(values, default=None))
             assert exact[at]["maximum"][field] in (None, max(values, default=None))
-    assert known > 0 or name == "sample_table__mor__avro__v9_nonpartitioned_rollback"
+    assert known > 0 or name == "mor_v9_rolled_back"
 
 
 def _read(scan: Any, files: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import lakescan
 from lakescan.errors import CorruptDataFile, MissingDataFile, TableNotFound, UnsupportedFeature, VersionNotFound
 
 from .builder import HudiBuilder
-from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED
+from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED
 
 Copy = Callable[[str], Path]
 
@@ -73,7 +73,7 @@ def test_a_missing_log_file_is_an_error(copy: Copy) -> None:
         read(table)
 
 
-@pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_TXNS, "sample_table__cow__v9_txns_nonpart_nometa"])
+@pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_STEPS, "cow_v9_steps"])
 def test_a_missing_base_file_is_an_error_even_where_an_older_one_is_there(name: str, copy: Copy) -> None:
     table = copy(name)
     snapshot = lakescan.open(table).snapshot()
@@ -91,7 +91,7 @@ def test_a_base_file_that_is_no_parquet_file_is_an_error(copy: Copy) -> None:
         read(table)
 
 
-@pytest.mark.parametrize(("name", "folder"), [(COW, ".hoodie"), (MOR_TXNS, ".hoodie/timeline")])
+@pytest.mark.parametrize(("name", "folder"), [(COW, ".hoodie"), (MOR_STEPS, ".hoodie/timeline")])
 def test_an_action_that_hudi_does_not_have_is_refused_by_name(name: str, folder: str, copy: Copy) -> None:
     table = copy(name)
     (table / folder / "20990101000000000_20990101000000001.frobnicate").write_text("{}")
@@ -180,10 +180,8 @@ def test_what_hudi_rs_panics_at_is_refused_by_name(copy: Copy) -> None:
     """A local timestamp is one such thing; a panic is no `Exception`, and would tell nothing."""
     table = copy(COW)
     for commit in (table / ".hoodie").glob("*.commit"):
-        plain = r"\"name\":\"longField\",\"type\":[\"null\",\"long\"]"
-        local = (
-            r"\"name\":\"longField\",\"type\":[\"null\",{\"type\":\"long\",\"logicalType\":\"local-timestamp-micros\"}]"
-        )
+        plain = r"\"name\":\"big\",\"type\":[\"null\",\"long\"]"
+        local = r"\"name\":\"big\",\"type\":[\"null\",{\"type\":\"long\",\"logicalType\":\"local-timestamp-micros\"}]"
         assert plain in commit.read_text()
         commit.write_text(commit.read_text().replace(plain, local))
     with pytest.raises(UnsupportedFeature, match="not yet implemented"):
@@ -242,7 +240,7 @@ def test_rows_that_are_in_the_files_a_table_was_bootstrapped_from_are_refused_by
 def test_a_partition_field_that_hudi_rs_does_not_find_is_refused_by_name(copy: Copy) -> None:
     """So a custom key generator writes its fields, with the colon escaped."""
     table = copy(MOR_PARTITIONED)
-    field = "byteField\\:simple"
+    field = "tiny\\:simple"
     set_property(table, "hoodie.table.partition.fields", field)
     set_property(table, "hoodie.table.keygenerator.type", "CUSTOM")
     with pytest.raises(UnsupportedFeature, match="a partition field that is no column"):

@@ -1,4 +1,4 @@
-"""Pushed down or not, the rows are the same: random filters, columns and limits over the golden tables."""
+"""Pushed down or not, the rows are the same: random filters, columns and limits over the sample tables."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +11,9 @@ import lakescan
 from lakescan.predicate import Predicate, bind, evaluate
 from lakescan.scan.snapshot import Snapshot
 
-from .tables import COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
+from .tables import COW_PARTITIONED, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
 
-TABLES = (COW_PARTITIONED, MOR_PARTITIONED, MOR_TXNS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED)
+TABLES = (COW_PARTITIONED, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED)
 _WHOLE: dict[str, tuple[Snapshot, pa.Table]] = {}
 
 

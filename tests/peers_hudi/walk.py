@@ -256,15 +256,7 @@ class Walk:
     def _roll_back(self) -> None:
         """A commit that is undone: written, then rolled back by its instant."""
         self._write(self._rows(5), "upsert")
-        jvm: Any = self.spark._jvm
-        settings = jvm.java.util.Properties()
-        for key, value in self.options.items():
-            settings.setProperty(key, value)
-        config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(self.path).withProperties(settings)
-        context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(self.spark._jsc)
-        client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.build())
-        assert client.rollback(self._newest())
-        client.close()
+        roll_back(self.spark, self.path, self.options, self._newest())
 
     def _name(self) -> None:
         self.spark.sql(f"create table if not exists {self.name} using hudi location '{self.path}'")
@@ -313,6 +305,19 @@ class Walk:
                     self.spark.sql(f"alter table {table} alter column {name} type double")
                     self.columns[at] = (name, "double")
                     return
+
+
+def roll_back(spark: SparkSession, path: str, options: Mapping[str, str], instant: str) -> None:
+    """Undo a commit that is whole, as an operator does it."""
+    jvm: Any = spark._jvm
+    settings = jvm.java.util.Properties()
+    for key, value in options.items():
+        settings.setProperty(key, value)
+    config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(path).withProperties(settings)
+    context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(spark._jsc)
+    client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.build())
+    assert client.rollback(instant)
+    client.close()
 
 
 def hudi_session(warehouse: Path, more: Mapping[str, str] | None = None) -> SparkSession:

@@ -1,14 +1,12 @@
 """Types that Spark and Arrow see differently, through Spark SQL: variants, collations, padding, calendars, zones."""
 
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import VariantType, VariantVal
@@ -16,13 +14,10 @@ from pyspark.sql.types import VariantType, VariantVal
 import lakescan
 from lakescan import errors
 from lakescan.reader.rebase import HybridCalendar, rebased
-from tests.compare import bag
-from tests.golden import REFUSED, TABLES, WITHOUT_DATA
-from tests.spark.test_same_rows import TABLES as BY_THREE_DOORS
+from tests.sample_tables import sample_table
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
-STORED = Path(__file__).parents[1] / "data" / "delta"
 
 
 @pytest.fixture
@@ -47,29 +42,7 @@ def _struct(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-# Rows of the others are compared in test_same_rows; PySpark's toArrow refuses nulls where a variant is nested.
-IN_SPARK = [
-    table
-    for table in TABLES
-    if not any(table in listed for listed in (REFUSED, WITHOUT_DATA, BY_THREE_DOORS)) and "variant" not in table
-]
-
-
-@pytest.mark.parametrize("table", IN_SPARK)
-def test_a_golden_table_has_the_same_rows_in_spark_as_without(spark: SparkSession, golden: Path, table: str) -> None:
-    path = golden / "delta" / table
-    expected = lakescan.open(path).snapshot().scan().build().to_arrow()
-    if expected.num_rows > 10_000:
-        sums = ", ".join(f"sum(`{name}`)" for name in expected.column_names)
-        (found,) = spark.sql(f"SELECT count(*), {sums} FROM delta.`{path}`").collect()
-        assert list(found) == [expected.num_rows, *(pc.sum(column).as_py() for column in expected.columns)]
-        return
-    found = spark.sql(f"SELECT * FROM delta.`{path}`").toArrow()
-    assert found.schema.names == expected.schema.names
-    assert bag(found) == bag(expected)
-
-
-# What Delta Spark 4.4 says of the stored table (see tests/data/delta/README.md).
+# What Delta Spark 4.4 says of the stored table (see tests/data/delta/make_tables.py).
 SHREDDED = [
     '{"a":1,"b":"x","c":[1,2],"d":{"e":1.5,"f":2.25}}',
     '{"a":"text","b":null,"z":[1,{"k":null}]}',
@@ -84,9 +57,8 @@ SHREDDED = [
 
 
 @pytest.fixture
-def shredded(tmp_path: Path) -> str:
-    zipfile.ZipFile(STORED / "shredded-variant.zip").extractall(tmp_path)
-    return str(tmp_path)
+def shredded(sample: Callable[[str], Path]) -> str:
+    return str(sample("shredded_variant"))
 
 
 def test_a_shredded_variant_is_sparks_variant_type_with_the_values_delta_spark_gives(
@@ -108,17 +80,16 @@ def test_the_same_variants_without_spark(spark: SparkSession, shredded: str) -> 
     assert texts == SHREDDED
 
 
-@pytest.mark.parametrize(
-    "name", ["spark-shredded-variant-preview-delta", "spark-variant-checkpoint", "kernel-spark-variant-checkpoint"]
-)
-def test_variants_inside_structs_lists_and_maps_are_variants(spark: SparkSession, golden: Path, name: str) -> None:
-    table = golden / "delta" / name
+def test_variants_inside_structs_lists_and_maps_are_variants(
+    spark: SparkSession, sample: Callable[[str], Path]
+) -> None:
     found = spark.sql(
-        "SELECT id, to_json(v) AS v, to_json(array_of_variants[0]) AS a, to_json(struct_of_variants.v) AS s, "
-        f"to_json(map_of_variants['v']) AS m, to_json(array_of_struct_of_variants[0].v) AS n FROM delta.`{table}`"
+        "SELECT id, to_json(v) AS v, to_json(l[0]) AS l, to_json(s.v) AS s, to_json(m['v']) AS m, to_json(d[0].v) AS d "
+        f"FROM delta.`{sample('variants')}`"
     ).collect()
-    assert len(found) == 102
-    assert all(row.v == row.s == row.a and row.n == row.v for row in found)
+    expected = {row["id"]: row["v"] and row["v"]["variant"] for row in sample_table("variants").rows}
+    assert {row.id: row.v for row in found} == expected
+    assert all(row.v == row.l == row.s == row.m == row.d for row in found)
 
 
 def test_a_void_column_is_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -203,10 +174,10 @@ def test_without_spark_a_comparison_by_collation_is_refused(collated: str) -> No
     assert scan.filter("c IS NOT NULL").build().to_arrow().num_rows == 3
 
 
-def test_a_widened_table_reads_in_spark_as_without(spark: SparkSession, tmp_path: Path) -> None:
-    zipfile.ZipFile(STORED / "widened.zip").extractall(tmp_path)
-    found = spark.sql(f"SELECT * FROM delta.`{tmp_path}` WHERE f > 0.1D OR b IS NULL ORDER BY b").toArrow()
-    everything = lakescan.open(tmp_path).snapshot().scan().build().to_arrow()
+def test_a_widened_table_reads_in_spark_as_without(spark: SparkSession, sample: Callable[[str], Path]) -> None:
+    path = sample("widened")
+    found = spark.sql(f"SELECT * FROM delta.`{path}` WHERE f > 0.1D OR b IS NULL ORDER BY b").toArrow()
+    everything = lakescan.open(path).snapshot().scan().build().to_arrow()
     expected = [row for row in everything.to_pylist() if row["b"] is None or row["f"] > 0.1]
     expected.sort(key=lambda row: (row["b"] is not None, row["b"]))
     assert found.to_pylist() == expected
@@ -286,14 +257,15 @@ def test_moments_are_rebased_as_sparks_own_tables_say(spark: SparkSession, zone:
     assert found == [rebase.rebaseJulianToGregorianMicros(zone, int(moment)) for moment in moments]
 
 
-def test_sql_reads_a_path_with_a_version(spark: SparkSession, golden: Path) -> None:
-    table = golden / "delta" / "snapshot-data3"
-    by_path = [spark.sql(f"SELECT count(*) FROM delta.`{table}@v{version}`").collect() for version in range(4)]
-    by_sql = [spark.sql(f"SELECT count(*) FROM delta.`{table}` VERSION AS OF {n}").collect() for n in range(4)]
-    assert by_path == by_sql == [[(10,)], [(20,)], [(10,)], [(30,)]]
-    assert lakescan.read(spark, f"{table}@v1").count() == 20
-    with pytest.raises(Exception, match="versions 0 to 3"):
-        spark.sql(f"SELECT * FROM delta.`{table}@v9`").collect()
+def test_sql_reads_a_path_with_a_version(spark: SparkSession, sample: Callable[[str], Path]) -> None:
+    table, rows = sample("rs_changed"), [len(rows or []) for rows in sample_table("rs_changed").versions]
+    versions = range(len(rows))
+    by_path = [spark.sql(f"SELECT count(*) FROM delta.`{table}@v{version}`").collect() for version in versions]
+    by_sql = [spark.sql(f"SELECT count(*) FROM delta.`{table}` VERSION AS OF {n}").collect() for n in versions]
+    assert by_path == by_sql == [[(count,)] for count in rows]
+    assert lakescan.read(spark, f"{table}@v2").count() == rows[2] == 11
+    with pytest.raises(Exception, match=f"versions 0 to {len(rows) - 1}"):
+        spark.sql(f"SELECT * FROM delta.`{table}@v99`").collect()
 
 
 def test_a_moment_without_a_zone_is_in_the_sessions(spark: SparkSession, conf: Any, tmp_path: Path) -> None:
@@ -312,6 +284,7 @@ def test_a_moment_without_a_zone_is_in_the_sessions(spark: SparkSession, conf: A
     assert spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}@{digits}`").collect() == [(1,)]
 
 
-def test_a_catalog_managed_table_is_refused_in_sql_with_the_reason(spark: SparkSession, golden: Path) -> None:
+def test_a_catalog_managed_table_is_refused_in_sql_with_the_reason(spark: SparkSession, tmp_path: Path) -> None:
+    DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]), features=["catalogOwned-preview"])
     with pytest.raises(Exception, match=r"LAKESCAN_CATALOG_MANAGED.*A catalog decides"):
-        spark.sql(f"SELECT * FROM delta.`{golden}/delta/catalog-owned-preview`").collect()
+        spark.sql(f"SELECT * FROM delta.`{tmp_path}`").collect()
