@@ -10,7 +10,7 @@ rest of a long log.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -49,13 +49,23 @@ _FIRST_ROWS = 4096
 _MANY_ROWS = 16 * _FIRST_ROWS
 
 
-@dataclass(frozen=True)
 class Replay:
-    """One segment, read as far as it has been asked for."""
+    """One segment, read as far as it has been asked for.
 
-    storage: Storage
-    segment: LogSegment
-    _fallback: "list[Replay]" = field(default_factory=list, repr=False, compare=False)
+    It remembers what it read and, once a checkpoint or a compacted file failed, the replay that does without it.
+    """
+
+    def __init__(self, storage: Storage, segment: LogSegment) -> None:
+        self.storage = storage
+        self.segment = segment
+        self._fallback: Replay | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Replays of one segment give the same, whatever they have read so far."""
+        return isinstance(other, Replay) and (self.storage, self.segment) == (other.storage, other.segment)
+
+    def __hash__(self) -> int:
+        return hash((self.storage, self.segment))
 
     @cached_property
     def commits(self) -> list[CommitText]:
@@ -88,8 +98,8 @@ class Replay:
 
     def beginnings(self) -> Iterator["LiveFiles"]:
         """Some of the live files, then more: the newest, each time without reading the rest of a long log."""
-        if self._fallback:
-            yield from self._fallback[0].beginnings()
+        if self._fallback is not None:
+            yield from self._fallback.beginnings()
             return
         try:
             if len(self.segment.commits) > _NEWEST_COMMITS or self._has_large_checkpoint:
@@ -189,15 +199,15 @@ class Replay:
 
     def _or_without(self, ask: Callable[[], _T], ask_other: "Callable[[Replay], _T]") -> _T:
         """What is asked of this segment or, where its checkpoint or a compacted file fails, of one without that."""
-        if self._fallback:
-            return ask_other(self._fallback[0])
+        if self._fallback is not None:
+            return ask_other(self._fallback)
         try:
             return ask()
         except _SHORTCUT_FAILED as error:
             for path in self._suspects(error):
                 other = self._answering_without(path, ask_other)
                 if other is not None:
-                    self._fallback.append(other)
+                    self._fallback = other
                     self._warn(path, error)
                     return ask_other(other)
             raise

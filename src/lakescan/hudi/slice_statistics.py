@@ -8,7 +8,7 @@ read is passed over with a warning: it only ever tells what need not be read.
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
@@ -43,17 +43,19 @@ class SliceColumn:
         return SliceColumn(*(getattr(self, name).take(rows) for name in self.__dataclass_fields__))
 
 
-@dataclass(frozen=True)
 class SliceStatistics:
-    """The index of a table, for the slices of a snapshot."""
+    """The index of a table, for the slices of a snapshot. It remembers each column that it read.
 
-    storage: Storage
-    options: Mapping[str, str]
-    slices: pa.Table
-    """As `scan.Snapshot.files` has them."""
-    row_counts: pa.Array
-    """Rows of each slice as its commit counts them, null where no commit does or there are log files."""
-    _columns: dict[str, SliceColumn | None] = field(default_factory=dict, repr=False, compare=False)
+    `slices` are as `scan.Snapshot.files` has them; `row_counts` are the rows of each as its commit counts them, null
+    where no commit does or there are log files.
+    """
+
+    def __init__(self, storage: Storage, options: Mapping[str, str], slices: pa.Table, row_counts: pa.Array) -> None:
+        self.storage = storage
+        self.options = options
+        self.slices = slices
+        self.row_counts = row_counts
+        self._columns: dict[str, SliceColumn | None] = {}
 
     def column(self, name: str, kind: pa.DataType) -> SliceColumn | None:
         """What is known of a column, dotted where it is nested; None where that is nothing."""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from lakescan.delta.commit_range import TableCommit
 from lakescan.delta.replay import physical_partition_names
-from lakescan.delta.stream.fields import children, same_nesting
+from lakescan.delta.schema_changes import children, same_nesting
 from lakescan.delta.type_widening import widens
 from lakescan.errors import RelaxedStartRefused
 from lakescan.reader.file_checks import named_damage

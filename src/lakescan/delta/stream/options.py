@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from lakescan.delta.options import OPTIONS
-from lakescan.delta.stream.fields import DROPPED, RENAMED, RETYPED, WIDENED
+from lakescan.delta.schema_changes import DROPPED, RENAMED, RETYPED, WIDENED
 from lakescan.errors import InvalidOption
 from lakescan.scan.stream import Limits
 from lakescan.scan.stream_options import DEFAULT_LIMITS, LATEST, flag, given_limits, given_options

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakescan.delta.changes import SPARK_FIELDS
 from lakescan.delta.protocol import Metadata
-from lakescan.delta.stream.fields import changes
+from lakescan.delta.schema_changes import changes
 from lakescan.delta.stream.options import AllowedChanges, StreamOptions
 from lakescan.delta.stream.rows import ChangedRows
 from lakescan.delta.stream.schema import StreamSchema
@@ -89,7 +89,7 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
         _refuse_not_allowed(table.location, log, options.allowed)
         return tracked
     try:
-        origin = origin_of(table, listing, options, dict(newest.properties))
+        origin = origin_of(table, listing, options, newest.properties)
     except VersionNotFound:
         # A stream under way needs its origin no more, and one that is new is told when it begins.
         return listing.latest, newest

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from lakescan.columns import empty_structs, member
 from lakescan.delta.protocol import Metadata
-from lakescan.delta.stream.fields import ADDED, WIDENED, changes, partition_names, source_of
+from lakescan.delta.schema_changes import ADDED, WIDENED, changes
+from lakescan.delta.stream.fields import partition_names, source_of
 from lakescan.delta.stream.rows import StreamRows
 from lakescan.errors import SchemaChanged, SchemaTrackingNeeded
 from lakescan.predicate import TRUE

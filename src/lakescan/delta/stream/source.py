@@ -6,7 +6,6 @@ with an error after every row before it was given; it never becomes an empty bat
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +16,7 @@ import pyarrow as pa
 from lakescan.delta.commit_range import TableCommit, TableState
 from lakescan.delta.log_segment import LogListing
 from lakescan.delta.protocol import Metadata
-from lakescan.delta.stream.fields import ADDED, WIDENED, changes
+from lakescan.delta.schema_changes import ADDED, WIDENED, changes
 from lakescan.delta.stream.offset import Position, StreamOffset, parse_offset
 from lakescan.delta.stream.options import StreamOptions
 from lakescan.delta.stream.rows import AppendedRows, ChangedRows, StreamRows
@@ -32,12 +31,12 @@ from lakescan.errors import (
     SchemaTrackingBegun,
     SchemaTrackingNeeded,
     TableReplaced,
-    VersionNotFound,
 )
 from lakescan.scan.admission import Admission
 from lakescan.scan.packing import pack
 from lakescan.scan.stream import Limits, Offset, StreamTask
 from lakescan.scan.stream_offset import not_begun
+from lakescan.scan.stream_origin import OriginOnce
 
 
 class DeltaStream:
@@ -53,8 +52,7 @@ class DeltaStream:
         )
         tracked = options.schema_tracking_location
         self._schema_log = None if tracked is None else SchemaLog.at(tracked, table.storage.configuration)
-        self._first: Position | None = None
-        self._tried_origin = False
+        self._first: OriginOnce[Position] = OriginOnce()
         self._tracking = False
 
     @property
@@ -106,13 +104,8 @@ class DeltaStream:
         """The end of everything there is, for an engine that does not say where its batch begins."""
         listing = self._walk.listing()
         newest = self._walk.initial_state(listing, listing.latest)
-        if not self._tried_origin:
-            self._tried_origin = True
-            # A stream that starts again needs no origin, and its commits may be gone; one that is new is told when
-            # its first batch is planned.
-            with suppress(VersionNotFound):
-                self._first = self._origin(listing)
-        return StreamOffset(newest.metadata.table_id, self._first, Position(listing.latest + 1)).to_json()
+        origin = self._first.get(lambda: self._origin(listing))
+        return StreamOffset(newest.metadata.table_id, origin, Position(listing.latest + 1)).to_json()
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[StreamTask]:
         """The tasks of a batch."""
@@ -160,7 +153,7 @@ class DeltaStream:
 
     def _origin(self, listing: LogListing) -> Position:
         newest = self._walk.initial_state(listing, listing.latest)
-        return origin_of(self._table, listing, self.options, dict(newest.metadata.properties))
+        return origin_of(self._table, listing, self.options, newest.metadata.properties)
 
     def _files_from(self, listing: LogListing, offset: StreamOffset) -> Iterator[tuple[int, pa.Table]]:
         """Each version from the offset on, with the files that are its rows."""

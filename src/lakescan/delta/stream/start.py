@@ -31,7 +31,7 @@ from lakescan.errors import (
     UnsupportedType,
     VersionNotFound,
 )
-from lakescan.scan.stream_options import LATEST
+from lakescan.scan import stream_origin
 from lakescan.storage import Storage
 
 _UNREADABLE = (UnsupportedFeature, UnsupportedType)
@@ -48,22 +48,36 @@ class StartingState:
     warning: str | None = None
 
 
-def origin_of(table: DeltaTable, listing: LogListing, options: StreamOptions, properties: dict[str, str]) -> Position:
+@dataclass(frozen=True)
+class _StartingPoints:
+    """Implements `scan.stream_origin.StartingPoints`."""
+
+    table: DeltaTable
+    listing: LogListing
+    properties: Mapping[str, str]
+
+    def whole_table(self) -> Position:
+        return Position(self.listing.latest, snapshot=True)
+
+    def behind_newest(self) -> Position:
+        return Position(self.listing.latest + 1)
+
+    def at_version(self, version: str) -> Position:
+        refuse_missing(self.listing, int(version))
+        return Position(int(version))
+
+    def at_timestamp(self, timestamp: str) -> Position:
+        moment = parse_timestamp(timestamp, self.table.zone)
+        version = commit_after(self.table.storage, self.listing, moment, dict(self.properties), timestamp)
+        return self.at_version(str(version))
+
+
+def origin_of(
+    table: DeltaTable, listing: LogListing, options: StreamOptions, properties: Mapping[str, str]
+) -> Position:
     """Where the options say that a new stream starts."""
-    if options.starting_timestamp is not None:
-        moment = parse_timestamp(options.starting_timestamp, table.zone)
-        found = commit_after(table.storage, listing, moment, properties, options.starting_timestamp)
-        return _checked(listing, found)
-    if options.starting_version is None:
-        return Position(listing.latest, snapshot=True)
-    if options.starting_version == LATEST:
-        return Position(listing.latest + 1)
-    return _checked(listing, int(options.starting_version))
-
-
-def _checked(listing: LogListing, version: int) -> Position:
-    refuse_missing(listing, version)
-    return Position(version)
+    points = _StartingPoints(table, listing, properties)
+    return stream_origin.origin_of(options.starting_version, options.starting_timestamp, points)
 
 
 def refuse_missing(listing: LogListing, version: int) -> None:

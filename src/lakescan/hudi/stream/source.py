@@ -6,14 +6,14 @@ restarts. The stream never passes a write that is under way: what that commits l
 archived, rolled back or cleaned away is an error, never an empty batch.
 """
 
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from lakescan.errors import InstantGone, LakescanError, MissingDataFile, SchemaChanged, VersionNotFound
+from lakescan.errors import InstantGone, LakescanError, MissingDataFile, SchemaChanged
 from lakescan.hudi.names import NO_INSTANT
 from lakescan.hudi.snapshot import Description, HudiSnapshot
 from lakescan.hudi.stream.offset import Position, StreamOffset, parse_offset
@@ -25,7 +25,7 @@ from lakescan.hudi.timeline_listing import CLUSTERING
 from lakescan.scan.admission import Admission
 from lakescan.scan.stream import Limits, Offset, StreamTask
 from lakescan.scan.stream_offset import not_begun
-from lakescan.scan.stream_options import LATEST
+from lakescan.scan.stream_origin import OriginOnce, origin_of
 
 
 class HudiStream:
@@ -39,8 +39,7 @@ class HudiStream:
         self._pinned = pinned
         self._description = description
         self._output = output
-        self._first: Position | None = None
-        self._tried_origin = False
+        self._first: OriginOnce[Position] = OriginOnce()
         self._last: str | None = None
 
     @property
@@ -76,15 +75,10 @@ class HudiStream:
     def end_offset(self) -> Offset:
         """The end of everything there is, for an engine that does not say where its batch begins."""
         timeline = self._timeline()
-        if not self._tried_origin:
-            self._tried_origin = True
-            # A stream that starts again needs no origin, and its commits may be gone; one that is new is told when
-            # its first batch is planned.
-            with suppress(VersionNotFound):
-                self._first = self._origin(timeline)
-        first = self._first or Position(NO_INSTANT)
+        origin = self._first.get(lambda: self._origin(timeline))
+        first = origin or Position(NO_INSTANT)
         reached = [instant for instant in self._finished(timeline) if instant >= first.instant]
-        return StreamOffset(self._first, Position(reached[-1]) if reached else first).to_json()
+        return StreamOffset(origin, Position(reached[-1]) if reached else first).to_json()
 
     def plan(self, start: Offset, end: Offset, parallelism: int) -> list[StreamTask]:
         """The tasks of a batch."""
@@ -197,19 +191,34 @@ class HudiStream:
         return StreamOffset(origin, origin)
 
     def _origin(self, timeline: Timeline) -> Position:
-        options = self.options
-        if options.starting_timestamp is not None:
-            return Position(first_instant_from(timeline, options.starting_timestamp, self._table.zone), before=True)
-        if options.starting_version is None:
-            # Its slices are counted, so no clustering that began before it may change them between two batches.
-            newest = self._newest_finished(timeline, CLUSTERING)
-            return Position(newest, slices=None if newest == NO_INSTANT else 0)
-        if options.starting_version == LATEST:
-            return Position(self._newest_finished(timeline))
-        return Position(instant_named(timeline, options.starting_version), before=True)
+        points = _StartingPoints(timeline, self._table.zone, partial(self._newest_finished, timeline))
+        return origin_of(self.options.starting_version, self.options.starting_timestamp, points)
 
     def _timeline(self) -> Timeline:
         return self._table.snapshot().timeline
+
+
+@dataclass(frozen=True)
+class _StartingPoints:
+    """Implements `scan.stream_origin.StartingPoints`."""
+
+    timeline: Timeline
+    zone: str
+    newest_finished: Callable[..., str]
+
+    def whole_table(self) -> Position:
+        # Its slices are counted, so no clustering that began before it may change them between two batches.
+        newest = self.newest_finished(CLUSTERING)
+        return Position(newest, slices=None if newest == NO_INSTANT else 0)
+
+    def behind_newest(self) -> Position:
+        return Position(self.newest_finished())
+
+    def at_version(self, version: str) -> Position:
+        return Position(instant_named(self.timeline, version), before=True)
+
+    def at_timestamp(self, timestamp: str) -> Position:
+        return Position(first_instant_from(self.timeline, timestamp, self.zone), before=True)
 
 
 def _notes(timeline: Timeline, begin: Position, end: Position, admission: Admission) -> dict[str, Any]:
