@@ -5,7 +5,6 @@ the wanted columns to Spark's `noop` sink.
 """
 
 import shutil
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,9 +13,6 @@ from pyspark.sql import SparkSession
 from scan_columns import DATA, FILES, ROWS_PER_FILE, consume, rows_of
 
 import lakescan
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from tests.hudi_format.builder import HudiBuilder
 
 BOUND = 1.2

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from harness import Result, compare
-from pushdowns import DeltaBuilder
 from pyspark.sql import SparkSession
 from scan_columns import DATA
 
 import lakescan
 from lakescan.delta.snapshot import DeltaSnapshot
+from tests.tables import DeltaBuilder
 
 FILES = 1_000_000
 ROWS_PER_FILE = 100

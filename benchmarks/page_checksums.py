@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from harness import Result, compare
-from pushdowns import DeltaBuilder
 from pyspark.sql import SparkSession
 from scan_columns import DATA
 
 import lakescan
 from lakescan.reader.read import read_task
+from tests.tables import DeltaBuilder
 
 ROWS = 2_000_000
 BOUND = 1.2

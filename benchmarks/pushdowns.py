@@ -5,9 +5,9 @@ deletion vector. Each name says how many of the files are opened with the pushdo
 """
 
 import shutil
-import sys
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,12 +15,9 @@ from harness import Result, compare
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
+from tests.tables import DeltaBuilder
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-
-from tables import DeltaBuilder  # noqa: E402
-
 FILES = 10_000
 ROWS_PER_FILE = 100
 DAYS = 50
@@ -66,6 +63,10 @@ def query(spark: SparkSession, path: Path, sql: str, off: tuple[str, ...] = ()) 
     return spark.sql(sql)
 
 
+def answer(spark: SparkSession, path: Path, sql: str, off: tuple[str, ...] = ()) -> None:
+    query(spark, path, sql, off).collect()
+
+
 def run(spark: SparkSession) -> Iterable[Result]:
     path = HERE / ".data" / f"pushdowns_{FILES}x{ROWS_PER_FILE}"
     build(path)
@@ -74,8 +75,8 @@ def run(spark: SparkSession) -> Iterable[Result]:
         assert opened <= most, f"{name} opens {opened} files, more than {most}"
         yield compare(
             f"{name}: {opened} of {FILES} files opened",
-            lambda sql=sql: len(query(spark, path, sql).collect()),
-            lambda sql=sql, off=switches: len(query(spark, path, sql, off).collect()),
+            partial(answer, spark, path, sql),
+            partial(answer, spark, path, sql, switches),
             bound=1.0,
             runs=3,
             warm_ups=1,

@@ -50,7 +50,7 @@ def start(warehouse: str) -> SparkSession:
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     )
-    spark = configure_spark_with_delta_pip(builder).getOrCreate()
+    spark: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
@@ -99,7 +99,8 @@ def write(spark: SparkSession, name: str) -> None:
 
 
 def expected(spark: SparkSession, name: str) -> dict[str, object]:
-    detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
+    (detail,) = spark.sql(f"DESCRIBE DETAIL {name}").collect()
+    (newest,) = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").collect()
     answers = []
     for query in QUERIES:
         frame = spark.sql(query.sql.format(table=name))
@@ -107,7 +108,7 @@ def expected(spark: SparkSession, name: str) -> dict[str, object]:
         answers.append({"name": query.name, "sql": query.sql, "columns": frame.columns, "rows": rows})
     return {
         "written_by": f"Delta Spark {version('delta-spark')} on Spark {spark.version}",
-        "version": spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").first().version,
+        "version": newest.version,
         "files": detail.numFiles,
         "rows": spark.table(name).count(),
         "queries": answers,

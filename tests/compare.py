@@ -3,9 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
 
 
 def canonical(value: Any) -> Any:
@@ -24,3 +27,10 @@ def canonical(value: Any) -> Any:
 def bag(rows: pa.Table | Iterable[dict[str, Any]]) -> Counter[Any]:
     """The rows with how often each occurs."""
     return Counter(canonical(row) for row in (rows.to_pylist() if isinstance(rows, pa.Table) else rows))
+
+
+def first_row(frame: "DataFrame") -> "Row":
+    """The first row of an answer that has one."""
+    row = frame.first()
+    assert row is not None
+    return row

@@ -108,4 +108,5 @@ class ObjectStore:
                 body = f"<?xml version='1.0'?><Error>{said}</Error>".encode()
                 start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
                 return [b"" if method == "HEAD" else body]
-        return self._s3(environ, start)
+        answer: Iterable[bytes] = self._s3(environ, start)
+        return answer

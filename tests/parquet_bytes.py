@@ -31,7 +31,7 @@ def thrift_file(footer: Footer, page_values: int, value: int = 7, name: bytes = 
     data = _struct([(1, _I32, page_values), (2, _I32, 8), (3, _I32, 3), (4, _I32, 3)])
     second = _page(0, len(run), (5, data)) + run
     size = len(first) + len(second)
-    column = [
+    column: list[tuple[int, int, int | bytes]] = [
         (1, _I32, 2),
         (2, _LIST, _numbers([0, 3, 8])),
         (3, _LIST, _list(_BINARY, [_text(name)])),

@@ -20,9 +20,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
+import lakescan
+from lakescan.delta.table import DeltaTable
+
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+
+def open_delta(path: str | os.PathLike[str], **arguments: Any) -> DeltaTable:
+    """The table at a path, opened as users do; with what only Delta tables have."""
+    found = lakescan.open(path, **arguments)
+    assert isinstance(found, DeltaTable)
+    return found
 
 
 def spark_type(type_: pa.DataType) -> Any:

@@ -62,7 +62,8 @@ class Table:
 
     @property
     def version(self) -> int:
-        return int(self.spark.sql(f"DESCRIBE HISTORY delta.`{self.root}` LIMIT 1").first()["version"])
+        (newest,) = self.spark.sql(f"DESCRIBE HISTORY delta.`{self.root}` LIMIT 1").collect()
+        return int(newest["version"])
 
 
 def row_tracking(spark: SparkSession, root: Path) -> Table:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-import lakescan
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 ON = {"delta.enableChangeDataFeed": "true"}
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.string())])
@@ -21,5 +20,5 @@ def rows(*ids: int) -> pa.Table:
 
 
 def changes(table: DeltaBuilder, start: int, end: int | None = None) -> list[tuple[str, int, int]]:
-    found = lakescan.open(table.path).changes(start, end).to_arrow().to_pylist()
+    found = open_delta(table.path).changes(start, end).to_arrow().to_pylist()
     return sorted((row["_change_type"], row["id"], row["_commit_version"]) for row in found)

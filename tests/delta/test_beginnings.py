@@ -284,7 +284,8 @@ FILTERS: dict[str | None, Callable[[int, int], bool]] = {
 def change(table: DeltaBuilder, live: list[Written], changes: list[tuple[str, int, int]]) -> list[Written]:
     """Commit some changes; gives the files that are live then. A file is changed once a commit at the most."""
     actions: list[dict[str, Any]] = []
-    kept, new = list(live), []
+    kept = list(live)
+    new: list[Written] = []
     for kind, which, count in changes:
         if kind == "add":
             first = 10 * (table.version * 10 + len(new))

@@ -5,10 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import lakescan
 from lakescan.errors import MissingDataFile, UnsupportedFeature
 from tests.delta.feeds import ON, SCHEMA, changes, feed, rows
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 
 def test_a_new_deletion_vector_deletes_only_the_rows_that_the_old_one_did_not(tmp_path: Path) -> None:
@@ -79,7 +78,7 @@ def test_a_filter_on_the_commit_reads_no_other_commits_files(tmp_path: Path) -> 
     table = feed(tmp_path / "t")
     for at in range(5):
         table.append(rows(at))
-    scan = lakescan.open(table.path).changes(0).scan().filter("_commit_version >= 4").select("id").build()
+    scan = open_delta(table.path).changes(0).scan().filter("_commit_version >= 4").select("id").build()
     assert sorted(scan.to_arrow()["id"].to_pylist()) == [3, 4]
     assert scan.report().files_planned == 2
 
@@ -90,7 +89,7 @@ def test_a_filter_on_the_kind_of_change_skips_files_of_another_kind(tmp_path: Pa
     change = rows(0).append_column("_change_type", pa.array(["delete"]))
     written = table.add(change, name="_change_data/cdc.parquet", stats=False)["add"]
     table.commit(table.remove(first), table.add(rows(1)), {"cdc": written})
-    scan = lakescan.open(table.path).changes(0).scan().filter("_change_type = 'delete'").select("id").build()
+    scan = open_delta(table.path).changes(0).scan().filter("_change_type = 'delete'").select("id").build()
     assert scan.to_arrow()["id"].to_pylist() == [0]
     # Of a change file only its rows say what they are.
     assert scan.report().files_planned == 1
@@ -101,7 +100,7 @@ def test_statistics_skip_files_and_never_a_changed_row(tmp_path: Path) -> None:
     first = table.append(rows(*range(10)))
     table.append(rows(*range(100, 110)))
     table.delete(first, {3})
-    scan = lakescan.open(table.path).changes(0).scan().filter("id < 50").select("id", "_change_type").build()
+    scan = open_delta(table.path).changes(0).scan().filter("id < 50").select("id", "_change_type").build()
     found = sorted((row["_change_type"], row["id"]) for row in scan.to_arrow().to_pylist())
     assert found == [("delete", 3), *[("insert", at) for at in range(10)]]
     assert scan.report().files_planned == 2
@@ -112,7 +111,7 @@ def test_a_limit_counts_no_row_that_did_not_change(tmp_path: Path) -> None:
     first = table.append(rows(*range(10)))
     table.delete(first, {3})
     table.append(rows(50, 51))
-    scan = lakescan.open(table.path).changes(2).scan().limit(3).build()
+    scan = open_delta(table.path).changes(2).scan().limit(3).build()
     assert scan.to_arrow().num_rows == 3
 
 
@@ -120,7 +119,7 @@ def test_the_time_of_a_change_is_the_commits_own_or_its_files(tmp_path: Path) ->
     own = {**ON, "delta.enableInCommitTimestamps": "true"}
     table = DeltaBuilder(tmp_path / "t", SCHEMA, properties=own)
     table.commit({"commitInfo": {"inCommitTimestamp": 1_600_000_000_123}}, table.add(rows(0)))
-    found = lakescan.open(table.path).changes(1).to_arrow()["_commit_timestamp"].to_pylist()
+    found = open_delta(table.path).changes(1).to_arrow()["_commit_timestamp"].to_pylist()
     assert [moment.isoformat() for moment in found] == ["2020-09-13T12:26:40.123000+00:00"]
 
 
@@ -129,7 +128,7 @@ def test_a_removed_file_whose_partition_is_not_in_the_log_is_refused(tmp_path: P
     added = table.append(rows(0).drop(["v"]), partition={"v": "x"})
     table.commit(table.remove(added))
     with pytest.raises(UnsupportedFeature, match="partition values of a changed file"):
-        lakescan.open(table.path).changes(0).to_arrow()
+        open_delta(table.path).changes(0).to_arrow()
 
 
 def test_a_change_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
@@ -138,4 +137,4 @@ def test_a_change_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
     table.commit({"cdc": written["add"]})
     (table.root / "_change_data/c.parquet").unlink()
     with pytest.raises(MissingDataFile, match=r"_change_data/c\.parquet"):
-        lakescan.open(table.path).changes(0).to_arrow()
+        open_delta(table.path).changes(0).to_arrow()

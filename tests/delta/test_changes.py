@@ -11,7 +11,6 @@ import deltalake
 import pyarrow as pa
 import pytest
 
-import lakescan
 from lakescan.errors import (
     ChangesNotRecorded,
     IncompatibleChanges,
@@ -21,7 +20,7 @@ from lakescan.errors import (
 )
 from tests.delta.feeds import ON, changes, feed, rows
 from tests.expected import copied, in_order, tables
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 # Delta refuses every range with a rename inside; rows from before it have an undoubted place in the newer schema.
 _RENAMED = {(2, 6), (3, 7)}
@@ -30,7 +29,7 @@ _RENAMED = {(2, 6), (3, 7)}
 @pytest.mark.parametrize("name", tables())
 def test_every_range_gives_the_changes_that_delta_spark_gives(name: str, tmp_path: Path) -> None:
     root, expected = copied(name, tmp_path)
-    table = lakescan.open(root)
+    table = open_delta(root)
     for wanted in expected["changes"]:
         start, end = wanted["start"], wanted["end"]
         if wanted.get("error") == "DELTA_MISSING_CHANGE_DATA":
@@ -53,20 +52,20 @@ def test_a_rename_inside_the_range_gives_every_row_under_the_newer_name(tmp_path
     single = [found["rows"] for found in expected["changes"] if found["start"] == found["end"] in range(3, 8)]
     renamed = [{("word" if key == "v" else key): row[key] for key in row} for rows in single for row in rows]
     assert len(renamed) == 8
-    assert in_order(lakescan.open(root).changes(3, 7).to_arrow().to_pylist()) == in_order(renamed)
+    assert in_order(open_delta(root).changes(3, 7).to_arrow().to_pylist()) == in_order(renamed)
 
 
 def test_a_drop_inside_the_range_is_refused_by_the_columns_name(tmp_path: Path) -> None:
     root, _ = copied("changes_evolved", tmp_path)
     with pytest.raises(IncompatibleChanges, match="the column extra was dropped"):
-        lakescan.open(root).changes(5, 9)
+        open_delta(root).changes(5, 9)
 
 
 def test_deltalake_gives_the_same_changes(tmp_path: Path) -> None:
     """For a table without deletion vectors: deltalake 1.6 does not tell which rows a vector newly drops."""
     root, _ = copied("changes_copied", tmp_path)
     theirs = pa.table(deltalake.DeltaTable(root).load_cdf(starting_version=0))
-    ours = lakescan.open(root).changes(0).to_arrow()
+    ours = open_delta(root).changes(0).to_arrow()
     shared = [field.name for field in ours.schema if field.name != "_commit_timestamp"]
     assert in_order(ours.select(shared).to_pylist()) == in_order(theirs.select(shared).to_pylist())
 
@@ -99,7 +98,7 @@ def _check_that_changes_lead_from_version_to_version(table: Any, newest: int) ->
 @pytest.mark.parametrize("name", ["changes_copied", "changes_vectors"])
 def test_changes_applied_to_a_version_give_the_later_version(name: str, tmp_path: Path) -> None:
     root, expected = copied(name, tmp_path)
-    _check_that_changes_lead_from_version_to_version(lakescan.open(root), len(expected["versions"]) - 1)
+    _check_that_changes_lead_from_version_to_version(open_delta(root), len(expected["versions"]) - 1)
 
 
 @pytest.mark.parametrize("partition_by", [None, ["p"]])
@@ -109,7 +108,7 @@ def test_tables_that_deltalake_wrote_give_the_changes_that_deltalake_reads(
 ) -> None:
     root = str(tmp_path / "t")
     _random_walk(root, random.Random(seed), partition_by)
-    table, newest = lakescan.open(root), deltalake.DeltaTable(root).version()
+    table, newest = open_delta(root), deltalake.DeltaTable(root).version()
     _check_that_changes_lead_from_version_to_version(table, newest)
     for start in range(newest + 1):
         theirs = pa.table(deltalake.DeltaTable(root).load_cdf(starting_version=start))
@@ -158,7 +157,7 @@ def _timed(tmp_path: Path) -> tuple[DeltaBuilder, list[datetime]]:
 def test_a_range_of_times_has_the_commits_from_the_first_not_before_to_the_last_not_after(tmp_path: Path) -> None:
     table, times = _timed(tmp_path)
     hour = timedelta(hours=1)
-    open_ = lakescan.open(table.path)
+    open_ = open_delta(table.path)
 
     def versions(start: Any, end: Any = None) -> tuple[int, int]:
         found = open_.changes(start, end)
@@ -181,19 +180,19 @@ def test_a_range_of_times_has_the_commits_from_the_first_not_before_to_the_last_
 def test_a_range_outside_the_log_is_an_error_that_names_the_log(tmp_path: Path, start: int, end: int | None) -> None:
     table, _ = _timed(tmp_path)
     with pytest.raises(VersionNotFound, match="0 to 3"):
-        lakescan.open(table.path).changes(start, end)
+        open_delta(table.path).changes(start, end)
 
 
 def test_a_time_without_a_zone_is_in_the_readers(tmp_path: Path) -> None:
     table, _ = _timed(tmp_path)
     # Midnight in New York is five hours after midnight in UTC, when version 1 was committed.
-    found = lakescan.open(table.path, time_zone="America/New_York").changes("2024-01-02", "2024-01-03T12:00:00")
+    found = open_delta(table.path, time_zone="America/New_York").changes("2024-01-02", "2024-01-03T12:00:00")
     assert (found.start, found.end) == (2, 2)
 
 
 def test_a_path_that_names_a_version_has_neither_changes_nor_history(tmp_path: Path) -> None:
     table, _ = _timed(tmp_path)
-    pinned = lakescan.open(f"{table.path}@v2")
+    pinned = open_delta(f"{table.path}@v2")
     with pytest.raises(InvalidVersion, match="leave the version out"):
         pinned.changes(0)
     with pytest.raises(InvalidVersion, match="leave the version out"):
@@ -204,7 +203,7 @@ def test_a_path_that_names_a_version_has_neither_changes_nor_history(tmp_path: P
 def test_a_start_that_is_neither_version_nor_time_is_refused(tmp_path: Path, start: Any) -> None:
     table, _ = _timed(tmp_path)
     with pytest.raises(InvalidVersion):
-        lakescan.open(table.path).changes(start)
+        open_delta(table.path).changes(start)
 
 
 def test_a_range_with_the_feed_off_in_any_version_is_refused(tmp_path: Path) -> None:
@@ -215,7 +214,7 @@ def test_a_range_with_the_feed_off_in_any_version_is_refused(tmp_path: Path) -> 
     table.properties = dict(ON)
     table.commit(table.metadata())
     table.append(rows(1))
-    open_ = lakescan.open(table.path)
+    open_ = open_delta(table.path)
     assert changes(table, 0, 1) == [("insert", 0, 1)]
     assert changes(table, 3) == [("insert", 1, 4)]
     for start, end in [(0, 2), (2, 4), (1, 3), (2, 2)]:
@@ -226,7 +225,7 @@ def test_a_range_with_the_feed_off_in_any_version_is_refused(tmp_path: Path) -> 
 def test_a_column_with_a_name_of_the_feed_is_refused(tmp_path: Path) -> None:
     table = DeltaBuilder(tmp_path / "t", pa.schema([("_Change_Type", pa.string())]), properties=ON)
     with pytest.raises(UnsupportedFeature, match="_change_type"):
-        lakescan.open(table.path).changes(0)
+        open_delta(table.path).changes(0)
 
 
 def test_a_feature_that_came_and_went_inside_the_range_is_refused_by_name(tmp_path: Path) -> None:
@@ -236,7 +235,7 @@ def test_a_feature_that_came_and_went_inside_the_range_is_refused_by_name(tmp_pa
     table.commit(odd)
     table.commit(plain)
     with pytest.raises(UnsupportedFeature, match="someFutureFeature"):
-        lakescan.open(table.path).changes(0)
+        open_delta(table.path).changes(0)
 
 
 def test_a_range_is_given_in_the_newest_schema_where_its_rows_fit(tmp_path: Path) -> None:
@@ -250,7 +249,7 @@ def test_a_range_is_given_in_the_newest_schema_where_its_rows_fit(tmp_path: Path
         changes(table, 1, 2)
     table.schema = whole
     table.commit(table.metadata())
-    found = lakescan.open(table.path).changes(1, 2).to_arrow()
+    found = open_delta(table.path).changes(1, 2).to_arrow()
     assert found.schema.names[:2] == ["id", "v"]
     assert sorted((row["_change_type"], row["id"], row["v"]) for row in found.to_pylist()) == [
         ("delete", 1, "v1"),
@@ -267,7 +266,7 @@ def test_an_older_range_has_the_columns_that_were_added_since(tmp_path: Path) ->
     added = {"name": "new", "type": "integer", "nullable": True, "metadata": {}}
     table.schema = {"type": "struct", "fields": [*table.schema["fields"], added]}
     table.commit(table.metadata())
-    (found,) = lakescan.open(table.path).changes(1, 1).to_arrow().to_pylist()
+    (found,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
     assert (found["id"], found["v"], found["new"]) == (1, "v1", None)
 
 
@@ -276,5 +275,5 @@ def test_a_range_that_does_not_fit_the_newest_schema_is_given_in_its_own(tmp_pat
     table.append(rows(1))
     table.schema = {"type": "struct", "fields": table.schema["fields"][:1]}
     table.commit(table.metadata())
-    (found,) = lakescan.open(table.path).changes(1, 1).to_arrow().to_pylist()
+    (found,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
     assert (found["id"], found["v"]) == (1, "v1")

@@ -39,12 +39,13 @@ def _build(root: Path, **arguments: Any) -> DeltaBuilder:
 def _rows(path: str, version: int | None = None, where: Any = None) -> list[tuple[Any, ...]]:
     scan = lakescan.open(path).snapshot(version).scan()
     found = (scan if where is None else scan.filter(where)).build().to_arrow()
-    return sorted(found.to_pylist(), key=lambda row: row["id"])  # type: ignore[return-value]
+    return sorted(found.to_pylist(), key=lambda row: row["id"])
 
 
 def _theirs(path: str) -> list[Any]:
     query = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(path))
-    return pa.table(query.execute("SELECT * FROM t ORDER BY id")).to_pylist()
+    rows: list[Any] = pa.table(query.execute("SELECT * FROM t ORDER BY id")).to_pylist()
+    return rows
 
 
 KINDS: dict[str, dict[str, Any]] = {

@@ -31,7 +31,8 @@ def vector(where: str, offset: int | None = 1) -> dict[str, Any]:
 
 
 def live(*texts: CommitText) -> list[str]:
-    return file_actions(texts, ()).adds["path"].to_pylist()
+    paths: list[str] = file_actions(texts, ()).adds["path"].to_pylist()
+    return paths
 
 
 def test_the_last_action_for_a_file_wins_across_commits_and_within_one() -> None:

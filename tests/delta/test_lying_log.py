@@ -336,7 +336,7 @@ def test_a_history_with_notes_of_other_types_is_a_corrupt_log(info: dict[str, An
     table = build(tmp_path)
     table.commit({"commitInfo": info})
     with pytest.raises(CorruptLog, match=f"{4:020d}.json is corrupt: the field"):
-        lakescan.open(table.path).history()  # type: ignore[attr-defined]
+        lakescan.open(table.path).history()
 
 
 def test_a_vector_of_more_rows_than_its_file_has_does_not_drop_the_file(tmp_path: Path) -> None:

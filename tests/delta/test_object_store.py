@@ -16,7 +16,7 @@ from lakescan.locations import file_system
 from lakescan.scan.snapshot import Table
 from lakescan.storage_configuration import FROM_ENVIRONMENT
 from tests.object_store import BUCKET, ObjectStore
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 pytestmark = pytest.mark.usefixtures("store")
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("place", pa.string())])
@@ -140,7 +140,7 @@ def test_a_clone_reads_the_files_and_vectors_of_its_source_wherever_they_are(
 
 
 def test_the_schema_of_a_stream_may_be_kept_in_the_store(location: str) -> None:
-    metadata = lakescan.open(location).snapshot()._replay.metadata
+    metadata = open_delta(location).snapshot().metadata
     log = SchemaLog.at(f"s3a://{BUCKET}/schemas of/a stream")
     assert log.newest() is None
     log.append(3, metadata)

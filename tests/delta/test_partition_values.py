@@ -1,5 +1,6 @@
 """Partition values of every type, as text in the log, become exactly the values that Delta Spark reads from them."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -50,7 +51,7 @@ CASES: list[tuple[pa.DataType, str | None, Any]] = [
 ]
 
 
-def _table(root: Path, type_: pa.DataType, texts: list[str | None]) -> DeltaBuilder:
+def _table(root: Path, type_: pa.DataType, texts: Sequence[str | None]) -> DeltaBuilder:
     """One file a text; the path says something else, and the partition column is in the middle of the schema."""
     table = DeltaBuilder(root, pa.schema([("a", pa.int64()), ("p", type_), ("z", pa.int64())]), partition_by=["p"])
     for n, text in enumerate(texts):
@@ -62,7 +63,8 @@ def _table(root: Path, type_: pa.DataType, texts: list[str | None]) -> DeltaBuil
 def _values(path: str, **arguments: Any) -> list[Any]:
     found = lakescan.open(path, **arguments).snapshot().scan().build().to_arrow()
     assert found.column_names == ["a", "p", "z"]
-    return found.sort_by("a")["p"].to_pylist()
+    values: list[Any] = found.sort_by("a")["p"].to_pylist()
+    return values
 
 
 @pytest.mark.parametrize(("type_", "text", "expected"), CASES, ids=str)

@@ -56,7 +56,7 @@ def test_a_feature_that_only_writers_need_stops_no_reader(tmp_path: Path) -> Non
     for reader in (1, 3):
         table = DeltaBuilder(tmp_path / str(reader), SCHEMA, create=False)
         protocol = {"minReaderVersion": reader, "minWriterVersion": 7, "writerFeatures": writers}
-        named = {"readerFeatures": []} if reader == 3 else {}
+        named: dict[str, list[str]] = {"readerFeatures": []} if reader == 3 else {}
         table.commit({"protocol": {**protocol, **named}}, table.metadata())
         table.append(pa.table({"id": [1]}))
         assert lakescan.open(table.path).snapshot().num_files == 1

@@ -14,7 +14,7 @@ from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
 from lakescan.scan.plan import Plan
 from tests.expected import copied, in_order, tables
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 # Spark tells where a split begins; Delta also shows what row ids are worked out from.
 _NOT_OURS = {"file_block_start", "file_block_length", "base_row_id", "default_row_commit_version"}
@@ -47,7 +47,9 @@ def _only(row: dict[str, Any], names: set[str]) -> dict[str, Any]:
 def test_ids_come_from_the_checkpoint_too(tmp_path: Path) -> None:
     root, expected = copied("row_tracking", tmp_path)
     version = 6
-    assert lakescan.open(root).snapshot(version).segment.checkpoint.version == 5
+    checkpoint = open_delta(root).snapshot(version).segment.checkpoint
+    assert checkpoint is not None
+    assert checkpoint.version == 5
     found = lakescan.open(root).snapshot(version).scan().select("id", "_metadata.row_id").build().to_arrow()
     ids = {row["id"]: row["_metadata"]["row_id"] for row in found.to_pylist()}
     assert ids == {row["id"]: row["_metadata"]["row_id"] for row in expected["versions"][version]}
@@ -148,6 +150,7 @@ def _cut(scan: Plan, pieces: int) -> list[ReadTask]:
     """The scan's file cut into so many pieces, which packing does only to large ones."""
     tasks = []
     for task in scan.tasks():
+        assert isinstance(task, ReadTask)
         (piece,) = task.pieces.to_pylist()
         step = -(-scan.planned.files["size"][0].as_py() // pieces)
         for at in range(pieces):

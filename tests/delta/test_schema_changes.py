@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import lakescan
 from lakescan.delta.protocol import Metadata
 from lakescan.delta.schema_changes import lost_in
 from lakescan.errors import IncompatibleChanges
 from lakescan.reader.align import align
 from tests.delta.feeds import SCHEMA, feed, rows
-from tests.tables import DeltaBuilder, spark_schema
+from tests.tables import DeltaBuilder, open_delta, spark_schema
 
 
 def _evolved(table: DeltaBuilder, schema: pa.Schema) -> None:
@@ -27,10 +26,10 @@ def test_rows_from_before_a_column_was_added_have_null_in_it(tmp_path: Path) -> 
     table.append(rows(0))
     _evolved(table, SCHEMA.append(pa.field("w", pa.int32())))
     table.append(rows(1).append_column("w", pa.array([5], pa.int32())))
-    found = lakescan.open(table.path).changes(0).to_arrow().to_pylist()
+    found = open_delta(table.path).changes(0).to_arrow().to_pylist()
     assert sorted((row["id"], row["w"]) for row in found) == [(0, None), (1, 5)]
     # A range that ends before the change is given in the newest schema too, as Delta Spark gives it.
-    assert "w" in lakescan.open(table.path).changes(0, 1).schema.names
+    assert "w" in open_delta(table.path).changes(0, 1).schema.names
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_a_change_of_schema_that_loses_values_is_refused_by_name(tmp_path: Path,
     table = feed(tmp_path / "t")
     table.append(rows(0))
     _evolved(table, schema)
-    open_ = lakescan.open(table.path)
+    open_ = open_delta(table.path)
     with pytest.raises(IncompatibleChanges, match=f"since version 0 {why}"):
         open_.changes(0)
     assert open_.changes(0, 1).to_arrow().num_rows == 1
@@ -59,7 +58,7 @@ def test_a_new_partitioning_inside_the_range_is_refused(tmp_path: Path) -> None:
     table.partition_by = ["v"]
     table.commit(table.metadata())
     with pytest.raises(IncompatibleChanges, match="the partition columns were none and are v"):
-        lakescan.open(table.path).changes(0)
+        open_delta(table.path).changes(0)
 
 
 _TYPES = [

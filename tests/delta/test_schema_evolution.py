@@ -20,7 +20,8 @@ def _rows(path: str) -> list[dict[str, Any]]:
 
 def _theirs(path: str) -> list[dict[str, Any]]:
     query = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(path))
-    return pa.table(query.execute("SELECT * FROM t ORDER BY k")).to_pylist()
+    rows: list[dict[str, Any]] = pa.table(query.execute("SELECT * FROM t ORDER BY k")).to_pylist()
+    return rows
 
 
 STEPS = st.lists(st.sampled_from(["append", "add", "drop", "rename", "move"]), min_size=3, max_size=10)
@@ -61,7 +62,7 @@ def test_a_table_reads_the_same_as_a_model_of_it_through_any_changes_of_its_colu
         elif action == "move":
             fields.insert(0, fields.pop())
         table.commit(table.metadata())
-    expected = [
+    expected: list[dict[str, Any]] = [
         {f["name"]: row.get(f["metadata"]["delta.columnMapping.id"]) for f in table.schema["fields"]} for row in model
     ]
     assert _rows(table.path) == sorted(expected, key=lambda row: row["k"])

@@ -17,7 +17,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def parsed(texts: list[str | None], schema: pa.Schema, physical: pa.Schema | None = None) -> list[dict[str, Any]]:
     found = parse_statistics(pa.array(texts, pa.string()), StatisticsRequest(schema, physical or schema))
     found.validate(full=True)
-    return found.to_pylist()
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows
 
 
 def bounds(low: Any, high: Any, kind: pa.DataType) -> tuple[Any, Any]:
@@ -61,11 +62,11 @@ def test_bounds_of_text_hold_every_value_however_they_were_cut(style: str, first
 @settings(max_examples=60, deadline=None)
 def test_bounds_of_times_hold_every_microsecond_though_they_were_cut_to_milliseconds(start: int, length: int) -> None:
     low, high = EPOCH + timedelta(microseconds=start), EPOCH + timedelta(microseconds=start + length)
-    texts = [moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") for moment in (low, high)]
-    found_low, found_high = bounds(*texts, pa.timestamp("us", "UTC"))
+    first, last = (moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") for moment in (low, high))
+    found_low, found_high = bounds(first, last, pa.timestamp("us", "UTC"))
     assert found_low <= low
     assert found_high >= high
-    local_low, local_high = bounds(*(text[:-1] for text in texts), pa.timestamp("us"))
+    local_low, local_high = bounds(first[:-1], last[:-1], pa.timestamp("us"))
     assert local_low <= low.replace(tzinfo=None)
     assert local_high >= high.replace(tzinfo=None)
 

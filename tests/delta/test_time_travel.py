@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import lakescan
 from lakescan import errors
 from lakescan.delta.time_travel import parse_timestamp, split_path
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 SCHEMA = pa.schema([("id", pa.int64())])
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -38,7 +38,7 @@ def _table(root: Path, minutes: list[float]) -> DeltaBuilder:
 
 
 def _version(table: DeltaBuilder, minutes: float) -> int:
-    return lakescan.open(table.path).snapshot(timestamp=_at(minutes)).version
+    return open_delta(table.path).snapshot(timestamp=_at(minutes)).version
 
 
 def test_every_version_reads_as_it_was(tmp_path: Path) -> None:

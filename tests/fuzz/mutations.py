@@ -77,8 +77,8 @@ def _of_bytes(content: bytes, rng: random.Random) -> Mutated:
         value = rng.choice([*_BYTES, rng.randrange(256)])
         return _with(content, at, bytes([value])), f"byte {at} set to {value:#04x}"
     if kind == "number":
-        value = rng.choice(_HUGE)
-        return _with(content, at, value)[: len(content)], f"bytes at {at} set to {value.hex()}"
+        number = rng.choice(_HUGE)
+        return _with(content, at, number)[: len(content)], f"bytes at {at} set to {number.hex()}"
     if kind == "cut":
         return content[:at], f"cut off at byte {at}"
     if kind == "range":

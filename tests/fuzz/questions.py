@@ -21,6 +21,7 @@ from lakescan.formats import open_table, pin_stream
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.read import read_task
+from lakescan.scan.aggregates import can_read
 
 ROWS, AGGREGATES, CHANGES, STREAM = "rows", "aggregates", "changes", "stream"
 # Least and greatest values cost a look into an index each, so a case asks for those of some columns only.
@@ -111,9 +112,9 @@ def _aggregates(path: Path, columns: tuple[str, ...]) -> pa.Table:
     wanted = [Aggregate("count_rows")]
     for name in set(columns) & set(snapshot.schema.names):
         functions = [Aggregate(function, Column((name,))) for function in ("count", "min", "max")]
-        if snapshot.scan().aggregate(Aggregation((), tuple(functions))).can_read:
+        if can_read(snapshot.scan().aggregate(Aggregation((), tuple(functions))).build()):
             wanted.extend(functions)
-    return snapshot.scan().aggregate(Aggregation((), tuple(wanted))).to_arrow()
+    return snapshot.scan().aggregate(Aggregation((), tuple(wanted))).build().to_arrow()
 
 
 def _changes(path: Path) -> pa.Table:
@@ -129,7 +130,8 @@ def _stream(path: Path) -> pa.Table:
     pinned = pin_stream(table, from_the_first if isinstance(table, DeltaTable) else {})
     assert pinned
     stream = pinned.open(pinned.schema)
-    start, batches = stream.initial_offset(), []
+    start = stream.initial_offset()
+    batches: list[pa.RecordBatch] = []
     while (end := stream.next_offset(start, pinned.limits)) != start:
         tasks = stream.plan(start, end, 2)
         batches.extend(batch for found in tasks for batch in read_task(found.plan, found.task))

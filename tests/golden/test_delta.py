@@ -23,6 +23,7 @@ from lakescan import errors
 from tests.delta.test_history import _rows as history_rows
 from tests.delta.test_protocol import CATALOG_MANAGED, SUPPORTED, reader_features
 from tests.golden import EMPTIED, EXPECTED, GOLDEN, REFUSED, TABLES, WITHOUT_DATA
+from tests.tables import open_delta
 
 
 def _read(table: str) -> tuple[Any, pa.Table]:
@@ -169,7 +170,7 @@ _READ_BY_BOTH = [table for table in TABLES if not any(table in listed for listed
 @pytest.mark.parametrize("table", _READ_BY_BOTH)
 def test_the_versions_before_a_golden_tables_newest_read_as_deltalake_reads_them(table: str) -> None:
     """Where deltalake cannot read one, because files or commits of it are gone, Lakescan says that they are."""
-    opened = lakescan.open(GOLDEN / "delta" / table)
+    opened = open_delta(GOLDEN / "delta" / table)
     newest = opened.snapshot().version
     for version in range(max(0, newest - 6), newest):
         try:

@@ -34,7 +34,7 @@ VALUES = {
 
 
 def kept(golden: Path, table: str, predicate: Predicate) -> int:
-    return lakescan.open(golden / "delta" / table).snapshot().scan().skip_unless(predicate).build().files().num_rows
+    return len(lakescan.open(golden / "delta" / table).snapshot().scan().skip_unless(predicate).build().files())
 
 
 @pytest.mark.parametrize("table", ALL_TYPES)

@@ -249,7 +249,8 @@ def test_an_entry_of_the_column_statistics_in_another_form_is_passed_over_with_a
     sample: Copy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = sample("logs_v8")
-    monkeypatch.setattr("lakescan.hudi.slice_statistics.read_ranges", lambda *_: {}["isDeleted"])
+    entry: dict[str, bool] = {}
+    monkeypatch.setattr("lakescan.hudi.slice_statistics.read_ranges", lambda *_: entry["isDeleted"])
     with pytest.warns(ColumnStatisticsIgnored, match="another form"):
         assert lakescan.open(table).snapshot().scan().filter("id > 0").build().to_arrow().num_rows
 

@@ -8,6 +8,7 @@ import gzip
 import struct
 from collections.abc import Iterator
 from itertools import islice
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 from lakescan.errors import CorruptDataFile, UnsupportedFeature
 from lakescan.hudi.hfile import HFile
+
+T = TypeVar("T")
 
 Entry = tuple[bytes, bytes]
 
@@ -35,7 +38,7 @@ def row_key(key: bytes) -> bytes:
     return struct.pack(">h", len(key)) + key + b"\0" + b"\x7f" * 8 + b"\x04"
 
 
-def in_parts(found: list, size: int) -> Iterator[list]:
+def in_parts(found: list[T], size: int) -> Iterator[list[T]]:
     rest = iter(found)
     while part := list(islice(rest, size)):
         yield part

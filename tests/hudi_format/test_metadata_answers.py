@@ -14,6 +14,7 @@ from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.top_rows import SortColumn
 from lakescan.scan.plan import Plan
 
+from .tables import open_hudi
 from .test_column_statistics import GROUPS, INDEXED, LOGS, TYPES, Unpack, kept
 
 UTC = timezone.utc
@@ -144,7 +145,7 @@ def test_the_optimizer_is_told_bounds_and_nulls_of_columns(unpack: Unpack) -> No
 
 def test_of_changes_only_the_rows_of_their_commits_are_counted(unpack: Unpack) -> None:
     """A file may hold rows of older commits too: the second file of `logs_v8` has twelve rows, of which one changed."""
-    table = lakescan.open(unpack(LOGS))
+    table = open_hudi(unpack(LOGS))
     newest = table.snapshot().timeline.instants[-1]
     functions = (Aggregate("count_rows"), Aggregate("min", Column(("id",))), Aggregate("max", Column(("id",))))
     assert answer(table.changes(newest).scan().aggregate(Aggregation((), functions)).build()) == (1, 12, 12)

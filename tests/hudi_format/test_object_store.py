@@ -21,14 +21,14 @@ from tests.expected import in_order, plain_rows
 from tests.object_store import BUCKET, ObjectStore
 from tests.sample_tables import sample_table
 
-from .tables import COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
+from .tables import COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, TRIPS_UPDATED, open_hudi, rows_of
 
 Unpack = Callable[[str], Path]
 
 
 @pytest.mark.parametrize("name", [COW_PARTITIONED, MOR_PARTITIONED, TRIPS_INDEXED, "log_only_v9"])
 def test_rows_changes_and_history_are_those_of_local_disk(name: str, unpack: Unpack, store: ObjectStore) -> None:
-    table, expected = lakescan.open(store.put(unpack(name), name)), lakescan.open(unpack(name))
+    table, expected = lakescan.open(store.put(unpack(name), name)), open_hudi(unpack(name))
     instants = expected.snapshot().timeline.instants
     for instant in (instants[-1], instants[len(instants) // 2]):
         found, wanted = (source.snapshot(version=instant).scan().build().to_arrow() for source in (table, expected))

@@ -149,7 +149,7 @@ def test_where_a_stream_starts(table: HudiBuilder) -> None:
 
 def test_an_empty_table_is_waited_for(table: HudiBuilder) -> None:
     schema = {"type": "record", "name": "made", "fields": [{"name": "id", "type": ["null", "long"]}]}
-    fields = [*schema["fields"], {"name": "value", "type": ["null", "string"]}]  # type: ignore[misc]
+    fields = [*schema["fields"], {"name": "value", "type": ["null", "string"]}]
     properties = table.path / ".hoodie" / "hoodie.properties"
     created = json.dumps({**schema, "fields": fields}).replace(":", "\\:")
     properties.write_text(properties.read_text() + f"hoodie.table.create.schema={created}\n")
@@ -206,7 +206,7 @@ def test_a_start_among_archived_commits_is_an_error(table: HudiBuilder) -> None:
     with pytest.raises(VersionNotFound, match="archived"):
         Engine(str(table.path), {"startingTimestamp": "2023-01-01"}).batch()
     with pytest.raises(VersionNotFound, match="archived"):
-        lakescan.open(table.path).changes("2023-01-01")  # type: ignore[attr-defined]
+        lakescan.open(table.path).changes("2023-01-01")
     with pytest.raises(InvalidVersion):
         Engine(str(table.path), {"startingTimestamp": "2099-01-01"}).batch()
 

@@ -21,7 +21,7 @@ def start(warehouse: Path) -> SparkSession:
     except PackageNotFoundError:
         pytest.exit("Delta Spark is not installed in this environment: run `make peers`.", returncode=1)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
+    settings: dict[str, Any] = {
         # As delta.configure_spark_with_delta_pip says it, whose package has the name of a folder of these tests.
         "spark.jars.packages": f"io.delta:delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13:{release}",
         "spark.ui.enabled": "false",
@@ -49,7 +49,7 @@ def start(warehouse: Path) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("peers").config(map=settings)
     try:
         spark = builder.getOrCreate()
-        _ = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable
+        _ = _jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable
     except Exception as error:
         pytest.exit(
             f"Delta Spark {release} did not start ({str(error).splitlines()[0]}). Its JARs come from "
@@ -72,6 +72,11 @@ def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
             spark.conf.unset(name)
 
 
+def _jvm(spark: SparkSession) -> Any:
+    """The JVM's packages; a session that runs always has them."""
+    return spark._jvm
+
+
 def delta_log(spark: SparkSession, path: str) -> Any:
     """Delta Spark's own object for a table's log."""
-    return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    return _jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)

@@ -77,7 +77,7 @@ def test_an_option_means_what_it_means_to_delta(delta_spark: SparkSession, path:
 
 def test_two_beginnings_are_refused_where_delta_passes_over_one(delta_spark: SparkSession, path: str) -> None:
     """Different on purpose: what is passed over in silence may be what was meant."""
-    both = {**FEED, "startingVersion": 3, "startingTimestamp": "2020-01-01"}
+    both: dict[str, Any] = {**FEED, "startingVersion": 3, "startingTimestamp": "2020-01-01"}
     assert len(outcome(lambda: delta_spark.read.format("delta").options(**both).load(path))) == 1
     assert outcome(lambda: lakescan.read(delta_spark, path, options=both)) == "refused"
 

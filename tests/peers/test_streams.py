@@ -26,7 +26,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with Delta Spark and with `format("lakescan")`; one that is there already is used as it is."""
     running = SparkSession.getActiveSession()
     builder = SparkSession.builder.appName("lakescan-streams").master("local[2]")
-    settings = {
+    settings: dict[str, Any] = {
         "spark.jars.packages": JAR,
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",

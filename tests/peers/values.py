@@ -36,7 +36,7 @@ _TEXTS = [
 _DAYS = ["0001-01-01", "1500-02-28", "1582-10-15", "1969-12-31", "1970-01-01", "2024-02-29", "2024-03-01", "9999-12-31"]
 _FLOATS = ["0.0", "-0.0", "1.5", "-2.25", "1e-30", "3e38", "NaN", "Infinity", "-Infinity", "0.1"]
 _CLOCKS = ["00:00:00", "23:59:59.999999", "12:30:00.123456", "01:02:03.5"]
-_WHOLE = {t.ByteType(): 7, t.ShortType(): 15, t.IntegerType(): 31, t.LongType(): 63}
+_WHOLE: dict[t.DataType, int] = {t.ByteType(): 7, t.ShortType(): 15, t.IntegerType(): 31, t.LongType(): 63}
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 PRIMITIVES = [

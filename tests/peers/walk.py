@@ -22,6 +22,7 @@ from tests.peers.compare import Different, same_rows
 from tests.peers.operations import OPERATIONS, NotHere, condition
 from tests.peers.session import delta_log, settings
 from tests.peers.values import PLAIN_NAMES, quoted, random_partition_type, random_type
+from tests.tables import open_delta
 
 FEWEST_OPERATIONS = 8
 _FILTERS_AT = 1
@@ -91,7 +92,7 @@ class Walk:
 
     @property
     def mapping(self) -> str:
-        return self._metadata.columnMappingMode().name()
+        return str(self._metadata.columnMappingMode().name())
 
     def has_property(self, name: str, value: str) -> bool:
         found = self._metadata.configuration().get(name)
@@ -200,9 +201,9 @@ class Walk:
         for version in range(self.versions):
             if (self.path, version) not in self._known:
                 self._keys[self.path, version] = self.key
-                newest = version == self.versions - 1
-                self._known[self.path, version] = (self._now if newest else self._delta(self.path, version)).toArrow()
-        newest = lakescan.open(self.path, self.zone).snapshot()
+                frame = self._now if version == self.versions - 1 else self._delta(self.path, version)
+                self._known[self.path, version] = frame.toArrow()
+        newest = open_delta(self.path, time_zone=self.zone).snapshot()
         if newest.version != self.versions - 1:
             raise Different(f"{self.path}: the newest version is {self.versions - 1}, Lakescan says {newest.version}")
         expected = self._known[self.path, newest.version]

@@ -20,7 +20,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import lakescan
-from tests.hudi_format.tables import rows_of
+from tests.hudi_format.tables import open_hudi, rows_of
 from tests.peers_hudi.incremental import record_changes
 from tests.peers_hudi.walk import Walk, hudi_session
 
@@ -94,7 +94,7 @@ def test_changes_between_instants_are_those_of_hudis_incremental_query(seed: int
             continue
         context = f"seed {seed}, {change}"
         expected = pq.read_table(folder / change["folder"])
-        table = lakescan.open(folder / "table")
+        table = open_hudi(folder / "table")
         # Hudi gives the rows in the table's newest schema, as a stream of Lakescan does.
         changes = table.changes(change["start"], change["end"])
         found = replace(changes, description=table.snapshot().describe()).scan().build().to_arrow()

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T
 
 STEPS = 7
 KEYS = 24
@@ -184,14 +183,14 @@ class Walk:
     def _newest(self) -> str:
         instants = self.spark.sql(f"call show_timeline(path => '{self.path}', limit => 100)").collect()
         done = {"commit", "deltacommit", "replacecommit", "clustering", "compaction"}
-        return max(row["instant_time"] for row in instants if row["action"] in done and row["state"] == "COMPLETED")
+        finished = [row for row in instants if row["action"] in done and row["state"] == "COMPLETED"]
+        return max(str(row["instant_time"]) for row in finished)
 
     # Its steps
 
     def _rows(self, count: int) -> DataFrame:
         rows = [self._row(key) for key in self.random.sample(range(KEYS), count)]
-        schema = T._parse_datatype_string(", ".join(f"`{name}` {kind}" for name, kind in self.columns))
-        return self.spark.createDataFrame(rows, schema)
+        return self.spark.createDataFrame(rows, ", ".join(f"`{name}` {kind}" for name, kind in self.columns))
 
     def _row(self, key: int) -> tuple[Any, ...]:
         r = self.random
@@ -324,7 +323,7 @@ def hudi_session(warehouse: Path, more: Mapping[str, str] | None = None) -> Spar
     """Hudi on Spark, its bundle from Maven Central (or from a JAR that is already here)."""
     jar = os.environ.get("LAKESCAN_HUDI_JAR")
     where = {"spark.jars": jar} if jar else {"spark.jars.packages": "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"}
-    settings = {
+    settings: dict[str, Any] = {
         **where,
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",

@@ -77,7 +77,7 @@ def pool(kind: pa.DataType) -> list[Any]:
     """The values that a column of this type takes in the tests."""
     if pa.types.is_null(kind):
         return [None]
-    by_kind = {
+    by_kind: dict[pa.DataType, list[Any]] = {
         pa.bool_(): [True, False],
         pa.int8(): _INT8,
         pa.int16(): _INT8,
@@ -210,14 +210,14 @@ def _compare(op: str, left: Any, right: Any, as_float: bool) -> bool | None:
         return (left is None and right is None) if op == "<=>" else None
     a, b = sort_key(left, as_float), sort_key(right, as_float)
     answers = {"=": a == b, "<=>": a == b, "<>": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
-    return answers[op]
+    return bool(answers[op])
 
 
 def truth(predicate: Predicate, row: dict[str, Any]) -> bool | None:
     """What SQL says of one row: the judge of `evaluate`."""
     match predicate:
-        case Constant(value):
-            return value
+        case Constant(constant):
+            return constant
         case Not(child):
             return _not(truth(child, row))
         case Or(left, right):

@@ -1,5 +1,6 @@
 """Expressions that Spark pushes: which are predicates, and what the others imply."""
 
+from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from random import Random
@@ -125,13 +126,13 @@ TEXTS = ["", "a", "ab", "abc", "abd", "b", "bä", "\U0001f600", "z"]
 
 def start_of(unit: str, day: date) -> date:
     """By counting days down, so not as the code does it."""
-    first = {
+    is_first: dict[str, Callable[[date], bool]] = {
         "YEAR": lambda day: (day.month, day.day) == (1, 1),
         "QUARTER": lambda day: day.month in (1, 4, 7, 10) and day.day == 1,
         "MM": lambda day: day.day == 1,
         "WEEK": lambda day: day.isoweekday() == 1,
-    }[unit]
-    while not first(day):
+    }
+    while not is_first[unit](day):
         day -= timedelta(days=1)
     return day
 

@@ -17,7 +17,7 @@ import lakescan
 from lakescan.errors import CorruptDataFile, NotAFile, NotEnoughMemory
 from lakescan.reader.file_checks import named_damage
 from tests.parquet_bytes import Footer, thrift_file
-from tests.tables import DeltaBuilder
+from tests.tables import DeltaBuilder, open_delta
 
 ROWS = pa.table({"a": range(30), "s": [f"text {n}" for n in range(30)]})
 
@@ -245,7 +245,7 @@ def test_changes_of_rows_beyond_the_file_are_an_error(tmp_path: Path) -> None:
     added = table.append(ROWS, name="f.parquet")
     table.delete(added, [1, 30])
     with pytest.raises(CorruptDataFile, match="row 31"):
-        lakescan.open(table.path).changes(2, 2).to_arrow()
+        open_delta(table.path).changes(2, 2).to_arrow()
 
 
 def test_names_that_are_no_utf8_are_damage(tmp_path: Path) -> None:

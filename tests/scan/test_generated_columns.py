@@ -111,10 +111,11 @@ def test_year_month_and_day_decide_one_after_the_other() -> None:
 
 def test_a_month_alone_follows_from_an_equality_only() -> None:
     schema = pa.schema([("x", TS), ("m", pa.int32())])
-    on = lambda op: Comparison(op, Column(("x",)), Literal(datetime(2024, 1, 1, 1, tzinfo=UTC), TS))  # noqa: E731
-    derived = derived_filter(on("="), {"m": "month(x)"}, ("m",), schema)
+    moment = Literal(datetime(2024, 1, 1, 1, tzinfo=UTC), TS)
+    same, later = (Comparison(op, Column(("x",)), moment) for op in ("=", ">"))
+    derived = derived_filter(same, {"m": "month(x)"}, ("m",), schema)
     assert evaluate(derived, pa.table({"m": [11, 12, 1, 2]})).to_pylist() == [False, True, True, False]
-    assert str(derived_filter(on(">"), {"m": "month(x)"}, ("m",), schema)) == "TRUE"
+    assert str(derived_filter(later, {"m": "month(x)"}, ("m",), schema)) == "TRUE"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def as_a_writer_has_it(expression: str, moment: datetime, offset: timedelta) -> 
         return local.strftime(FORMATS[expression.split("'")[1]])
     if "date_trunc" in expression:
         unit = expression.split("'")[1]
-        cut = {"DAY": {"hour": 0}, "MONTH": {"day": 1, "hour": 0}, "HOUR": {}}[unit]
+        cut: dict[str, Any] = {"DAY": {"hour": 0}, "MONTH": {"day": 1, "hour": 0}, "HOUR": {}}[unit]
         return local.replace(minute=0, second=0, microsecond=0, **cut) - offset
     if "trunc" in expression:
         return local.date().replace(day=1)

@@ -8,6 +8,7 @@ import pytest
 import lakescan
 from lakescan.scan import limit
 from lakescan.scan.plan import Plan
+from lakescan.scan.pruning import live_rows
 from lakescan.scan.snapshot import Snapshot
 from tests.tables import DeltaBuilder
 
@@ -73,8 +74,12 @@ def test_the_largest_files_are_asked_first_and_the_others_only_where_they_must(
     table.append(rows(0, 10), name="a")
     table.append(rows(100, 2000), name="b")
     asked: list[int] = []
-    ask = limit.live_rows
-    monkeypatch.setattr(limit, "live_rows", lambda snapshot, files: (asked.append(len(files)), ask(snapshot, files))[1])
+
+    def ask(snapshot: Snapshot, files: pa.Table) -> pa.Array:
+        asked.append(len(files))
+        return live_rows(snapshot, files)
+
+    monkeypatch.setattr(limit, "live_rows", ask)
     assert names(snapshot(table).scan().limit(2000).build()) == ["b"]
     assert asked == [1]
     assert names(snapshot(table).scan().limit(2005).build()) == ["a", "b"]

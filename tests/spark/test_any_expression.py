@@ -16,6 +16,7 @@ import lakescan
 from lakescan.scan.settings import setting_names
 from lakescan.schema import VARIANT
 from lakescan.spark import scan_builder
+from lakescan.spark.predicates import read_expression
 from tests.spark.expressions import FUNCTIONS, LITERALS, Words
 from tests.tables import DeltaBuilder, spark_field
 
@@ -150,7 +151,7 @@ def views(spark: SparkSession, table: str) -> tuple[str, str]:
 def pushed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """What kinds of expressions Spark pushes: names of functions, and of classes that have none."""
     seen: set[str] = set()
-    read = scan_builder.read_expression
+    read = read_expression
 
     def walk(found: Any) -> None:
         kind = str(found.getClass().getSimpleName())

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import lakescan
 from lakescan.errors import ChangesNotRecorded, VersionNotFound
+from tests.compare import first_row
 from tests.expected import copied, in_order
 from tests.tables import DeltaBuilder
 
@@ -93,7 +94,7 @@ def test_aggregates_are_those_of_the_changed_rows(name: str, spark: SparkSession
     )
     ids, other = [row["id"] for row in rows], "v" if "v" in df.columns else "at"
     known = sum(row[other] is not None for row in rows)
-    assert tuple(asked.first()) == (min(ids), max(ids), known, max(row["_commit_version"] for row in rows))
+    assert tuple(first_row(asked)) == (min(ids), max(ids), known, max(row["_commit_version"] for row in rows))
     kinds = Counter((row["_change_type"], row["_commit_version"]) for row in rows)
     found = df.groupBy("_change_type", "_commit_version").count().collect()
     assert {(row[0], row[1]): row[2] for row in found} == dict(kinds)

@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 import lakescan
+from tests.compare import first_row
 from tests.expected import copied, in_order
 from tests.tables import DeltaBuilder
 
@@ -44,8 +46,11 @@ def test_names_types_and_values_are_those_of_sparks_own_column(spark: SparkSessi
     ours = lakescan.read(spark, table.path).select("_metadata")
     # A glob character in a path is Spark's to escape.
     theirs = spark.read.option("recursiveFileLookup", "true").parquet(str(table.root / "p=a b%25")).select("_metadata")
-    fields = ours.schema["_metadata"].dataType.fields
-    assert fields == [field for field in theirs.schema["_metadata"].dataType.fields if "block" not in field.name]
+    kind, their_kind = ours.schema["_metadata"].dataType, theirs.schema["_metadata"].dataType
+    assert isinstance(kind, StructType)
+    assert isinstance(their_kind, StructType)
+    fields = kind.fields
+    assert fields == [field for field in their_kind.fields if "block" not in field.name]
     assert not ours.schema["_metadata"].nullable
     names = [f"_metadata.{field.name}" for field in fields]
     assert sorted(ours.select(*names).collect()) == sorted(theirs.select(*names).collect())
@@ -79,7 +84,7 @@ def test_aggregates_and_the_first_rows_by_the_column_are_those_of_the_rows(spark
     table.delete(first, {0, 39})
     lakescan.read(spark, table.path).selectExpr("*", "_metadata").createOrReplaceTempView("rows")
     asked = "min(_metadata.row_index), max(_metadata.row_index), count(_metadata.row_index), count(*)"
-    assert tuple(spark.sql(f"SELECT {asked} FROM rows").first()) == (0, 38, 58, 58)
-    assert spark.sql("SELECT count(*) FROM rows WHERE _metadata.row_index < 5").first()[0] == 9
+    assert tuple(first_row(spark.sql(f"SELECT {asked} FROM rows"))) == (0, 38, 58, 58)
+    assert first_row(spark.sql("SELECT count(*) FROM rows WHERE _metadata.row_index < 5"))[0] == 9
     top = spark.sql("SELECT a FROM rows ORDER BY _metadata.row_index DESC, a LIMIT 3").collect()
     assert [row.a for row in top] == [38, 37, 36]

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -46,9 +46,10 @@ def test_a_stopped_session_is_told_so(table: DeltaBuilder) -> None:
         _jsparkSession = None
         sparkContext = Context()
 
+    stopped = cast(SparkSession, Stopped())
     for call in (lakescan.install, lambda spark: lakescan.read(spark, table.path)):
         with pytest.raises(StoppedSession, match="Make a new one"):
-            call(Stopped())
+            call(stopped)
 
 
 def test_swapped_arguments_are_told_so(spark: SparkSession, table: DeltaBuilder) -> None:
@@ -73,7 +74,8 @@ def test_an_older_pyspark_is_refused_with_what_to_install(tmp_path: Path) -> Non
 
 def test_a_worker_without_lakescan_says_what_to_install(tmp_path: Path) -> None:
     sent = tmp_path / "sent"
-    sent.write_bytes(cloudpickle.dumps(shipped(lambda tasks: tasks)))
+    # The copy of cloudpickle that PySpark has in it ships no types.
+    sent.write_bytes(cloudpickle.dumps(shipped(lambda tasks: tasks)))  # type: ignore[no-untyped-call]
     code = (
         "import sys, pickle\nsys.modules['lakescan'] = None\n"
         f"read = pickle.loads(open({str(sent)!r}, 'rb').read())\nlist(read(iter(())))"

@@ -1,11 +1,12 @@
 """Tables in an object store through Spark: workers are told of it as on a cluster, by `spark.executorEnv.*`."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, PythonException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 import lakescan
 from lakescan.errors import StorageFailure
@@ -43,7 +44,7 @@ def location(local: DeltaBuilder, object_store: ObjectStore) -> str:
     return object_store.put(local.root, "spark")
 
 
-def _ids(rows: list[tuple[int]]) -> list[int]:
+def _ids(rows: list[Row]) -> list[Any]:
     return sorted(row[0] for row in rows)
 
 

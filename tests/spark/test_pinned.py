@@ -14,6 +14,7 @@ import lakescan
 from lakescan.spark import catalog
 from lakescan.spark.bridge import Bridge, LivingObjects
 from lakescan.spark.pinned import PinnedVersions
+from lakescan.spark.table import table_format
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -32,7 +33,7 @@ def test_a_query_that_is_still_analyzed_keeps_its_version_while_forty_others_run
     spark: SparkSession, table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lakescan.attach(spark, "pinned", table.path)
-    format_of, loads = catalog.table_format, [0]
+    loads = [0]
 
     def others() -> None:
         table.append(pa.table({"id": [2]}))
@@ -46,14 +47,14 @@ def test_a_query_that_is_still_analyzed_keeps_its_version_while_forty_others_run
             thread = threading.Thread(target=others)
             thread.start()
             thread.join()
-        return format_of(bridge, path)
+        return table_format(bridge, path)
 
     monkeypatch.setattr(catalog, "table_format", then_others)
     both = spark.sql(f"SELECT id FROM lake.pinned UNION ALL SELECT id FROM delta.`{table.path}`")
     leaves = both._jdf.queryExecution().analyzed().collectLeaves()
-    tables = [Bridge(spark).python_object(leaves.apply(at).table()) for at in range(leaves.size())]
+    tables: list[Any] = [Bridge(spark).python_object(leaves.apply(at).table()) for at in range(leaves.size())]
     assert loads[0] > 40
-    assert [found.snapshot.version for found in tables] == [1, 1]  # type: ignore[union-attr]
+    assert [found.snapshot.version for found in tables] == [1, 1]
 
 
 def test_living_queries_are_told_apart_and_those_that_are_gone_are_forgotten(

@@ -285,8 +285,13 @@ def test_scans_are_planned_by_as_many_threads_as_are_set(
 ) -> None:
     from lakescan.spark import planners
 
-    asked = []
-    monkeypatch.setattr(planners, "planners", lambda threads: asked.append(threads) or planners.Planners(threads))
+    asked: list[int] = []
+
+    def made(threads: int) -> planners.Planners:
+        asked.append(threads)
+        return planners.Planners(threads)
+
+    monkeypatch.setattr(planners, "planners", made)
     spark.conf.set("lakescan.planning.threads", "3")
     try:
         spark.sql("SELECT k FROM lake.facts WHERE k = 77").collect()

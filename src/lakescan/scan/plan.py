@@ -4,7 +4,7 @@ A plan is made by `scan.planning.plan` and never changes. The files, the tasks a
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -75,7 +75,7 @@ class Plan:
         )
         return pack(told, parallelism, target, besides)
 
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
+    def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows, batch by batch; several files are read at once unless a limit makes that a waste."""
         left = self.spec.limit
         for batch in self._batches():

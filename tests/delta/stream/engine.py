@@ -31,7 +31,8 @@ def read(tasks: list[StreamTask], schema: pa.Schema) -> list[dict[str, Any]]:
     """What executors make of the tasks, which they get as bytes."""
     sent = pickle.loads(pickle.dumps(tasks))
     batches = [batch for found in sent for batch in read_task(found.plan, found.task)]
-    return pa.Table.from_batches(batches, schema).to_pylist()
+    rows: list[dict[str, Any]] = pa.Table.from_batches(batches, schema).to_pylist()
+    return rows
 
 
 @dataclass

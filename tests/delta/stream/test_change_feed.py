@@ -47,7 +47,7 @@ def test_a_stream_gives_the_changes_that_delta_spark_gives(name: str, tmp_path: 
             assert single[stopped].get("error") or _renamed(at.metadata.schema.names, single[stopped]["columns"])
         for version in range(start, stopped):
             due.extend(single[version]["rows"])
-        padded = [{name: row.get(name) for name in engine.stream.schema.output.names} for row in due]
+        padded = [{name: row.get(name) for name in engine.pinned.schema.names} for row in due]
         assert in_order(engine.rows) == in_order(padded), start
         checked += len(due)
     assert checked

@@ -39,7 +39,7 @@ def drained(built: DeltaBuilder, **options: Any) -> list[int]:
 
 def batches(engine: Engine) -> list[list[int]]:
     """The ids of each batch, until there is nothing more."""
-    found = []
+    found: list[list[int]] = []
     while True:
         before, finished = len(engine.rows), engine.finished
         engine.batch()
@@ -267,15 +267,16 @@ def test_each_batch_says_what_it_read_and_how_far_behind_it_is(tmp_path: Path) -
 def test_an_engine_without_admission_control_reads_all_there_is(tmp_path: Path) -> None:
     built = table(tmp_path)
     built.append(ids(0, 4))
-    stream = Engine(built.path).stream
+    engine = Engine(built.path)
+    stream, schema = engine.stream, engine.pinned.schema
     end = stream.end_offset()
     built.append(ids(5, 9))
     from tests.delta.stream.engine import read
 
-    first = read(stream.plan(stream.initial_offset(), end, 2), stream.schema.output)
-    again = read(Engine(built.path).stream.plan(stream.initial_offset(), end, 2), stream.schema.output)
+    first = read(stream.plan(stream.initial_offset(), end, 2), schema)
+    again = read(Engine(built.path).stream.plan(stream.initial_offset(), end, 2), schema)
     assert sorted(row["id"] for row in first) == sorted(row["id"] for row in again) == list(range(5))
-    rest = read(stream.plan(end, stream.end_offset(), 2), stream.schema.output)
+    rest = read(stream.plan(end, stream.end_offset(), 2), schema)
     assert sorted(row["id"] for row in rest) == list(range(5, 10))
 
 
