@@ -43,7 +43,7 @@ fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARG
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 properties: $(VENV)/.installed ## run the property tests with twenty times as many examples
-	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/delta/stream tests/hudi_format/test_pushdown.py tests/spark/test_any_expression.py --timeout=0 $(ARGS)
+	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/formats/delta/stream tests/formats/hudi/test_pushdown.py tests/spark/test_any_expression.py --timeout=0 $(ARGS)
 
 peers: $(PEERS)/.installed $(HUDI)/.installed ## compare with Delta Spark and with Hudi on Spark, each in its environment
 	@$(WITH_JAVA) $(PEERS)/bin/python -m pytest tests/peers $(ARGS)

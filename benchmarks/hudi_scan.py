@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from scan_columns import DATA, FILES, ROWS_PER_FILE, consume, rows_of
 
 import lakescan
-from tests.hudi_format.builder import HudiBuilder
+from tests.formats.hudi.builder import HudiBuilder
 
 BOUND = 1.2
 # What a worker must not exceed where it is needed: rows then cross to Spark from another process.

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from scan_columns import DATA
 
 import lakescan
-from lakescan.delta.snapshot import DeltaSnapshot
+from lakescan.formats.delta.snapshot import DeltaSnapshot
 from tests.tables import DeltaBuilder
 
 FILES = 1_000_000

@@ -8,8 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 alone=$(mktemp -d)
 trap 'rm -rf "$alone"' EXIT
 unset LAKESCAN_GOLDEN PYTHONPATH
-samples="tests/test_sample_tables.py tests/golden tests/hudi_format/test_kinds.py tests/hudi_format/test_merging.py
-    tests/delta/test_sample_skipping.py tests/delta/test_type_widening.py"
+samples="tests/test_sample_tables.py tests/golden tests/formats/hudi/test_kinds.py tests/formats/hudi/test_merging.py
+    tests/formats/delta/test_sample_skipping.py tests/formats/delta/test_type_widening.py"
 
 echo "== a clone alone"
 git clone --quiet --no-hardlinks . "$alone/clone"

@@ -7,7 +7,7 @@ from pathlib import Path
 from lakescan.formats import FORMATS
 from lakescan.options import Option, Read
 from lakescan.scan import settings
-from lakescan.spark.source import OWN_OPTIONS
+from lakescan.spark.python_source.source import OWN_OPTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "options.md"
 READS = {Read.BATCH: "batch", Read.CHANGES: "changes", Read.STREAM: "stream"}

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 import lakescan
-from lakescan.delta.table import DeltaTable
+from lakescan.formats.delta.table import DeltaTable
 
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"

@@ -15,7 +15,7 @@ from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.read import read_task
 from lakescan.reader.top_rows import SortColumn
 from lakescan.scan.plan import Plan
-from lakescan.scan.stream import Limits, Offset
+from lakescan.stream.stream import Limits, Offset
 from tests import toy_format
 from tests.toy_format.builder import ToyBuilder
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from lakescan import errors
 from lakescan.errors import LakescanError
 from lakescan.formats import open_table as open
+from lakescan.io.configuration import Credentials, StorageConfiguration
 from lakescan.predicate import col
-from lakescan.storage_configuration import Credentials, StorageConfiguration
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from lakescan.spark.progress import BatchProgress
+    from lakescan.spark.python_source.progress import BatchProgress
     from lakescan.spark.report import Report
 
 __version__ = "0.1.0"
@@ -56,7 +56,7 @@ def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
 
     Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true.
     """
-    from lakescan.spark.catalog import install_catalogs
+    from lakescan.spark.dsv2.catalog import install_catalogs
 
     install_catalogs(spark, claimed=["delta"] if claim_delta else [])
     return spark
@@ -69,7 +69,7 @@ def attach(
 
     Options are those of `read`, for every query that uses the name.
     """
-    from lakescan.spark.catalog import attach_table
+    from lakescan.spark.dsv2.catalog import attach_table
 
     attach_table(spark, name, path, options or {})
 
@@ -86,7 +86,7 @@ def read(
     Options are settings by name, for this DataFrame alone: `{"lakescan.pushdown.limit": False}`; of a Hudi table also
     `{"hoodie.datasource.query.type": "read_optimized"}`, which reads base files only.
     """
-    from lakescan.spark.table import read_table
+    from lakescan.spark.dsv2.table import read_table
 
     return read_table(spark, path, version, timestamp, options or {})
 
@@ -102,7 +102,7 @@ def changes(
     `start` and `end` are versions or times, both included; without an end the newest version. To the table's columns
     it adds `_change_type`, `_commit_version` and `_commit_timestamp`.
     """
-    from lakescan.spark.table import read_changes
+    from lakescan.spark.dsv2.table import read_changes
 
     return read_changes(spark, path, start, end)
 
@@ -116,6 +116,6 @@ def report(df: "DataFrame") -> "Report":
 
 def progress(query: "StreamingQuery") -> "list[BatchProgress]":
     """What each batch of a stream from `format("lakescan")` read, and how far behind the newest version it is."""
-    from lakescan.spark.progress import progress_of
+    from lakescan.spark.python_source.progress import progress_of
 
     return progress_of(query)

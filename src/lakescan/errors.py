@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lakescan.secrets import masked
+from lakescan.io.secrets import masked
 
 
 class LakescanError(Exception):

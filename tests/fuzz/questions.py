@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 import lakescan
-from lakescan.delta import DeltaTable
 from lakescan.errors import LakescanError
 from lakescan.formats import open_table, pin_stream
+from lakescan.formats.delta import DeltaTable
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.read import read_task

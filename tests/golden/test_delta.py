@@ -20,8 +20,8 @@ import pytest
 
 import lakescan
 from lakescan import errors
-from tests.delta.test_history import _rows as history_rows
-from tests.delta.test_protocol import CATALOG_MANAGED, SUPPORTED, reader_features
+from tests.formats.delta.test_history import _rows as history_rows
+from tests.formats.delta.test_protocol import CATALOG_MANAGED, SUPPORTED, reader_features
 from tests.golden import EMPTIED, EXPECTED, GOLDEN, REFUSED, TABLES, WITHOUT_DATA
 from tests.tables import open_delta
 

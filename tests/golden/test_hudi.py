@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import lakescan
-from lakescan.hudi.engine import SchemasDiffer
-from tests.hudi_format import checks
-from tests.hudi_format.tables import rows_of
+from lakescan.formats.hudi.engine import SchemasDiffer
+from tests.formats.hudi import checks
+from tests.formats.hudi.tables import rows_of
 
 Unpack = Callable[[str], Path]
 # Each with the number of rows that its name promises, or that the statements which made it leave.
@@ -85,6 +85,6 @@ def test_rewritten_in_one_schema_every_golden_table_merges_to_the_same_rows(
         raise SchemasDiffer
         yield
 
-    monkeypatch.setattr("lakescan.hudi.data_files.merged", refused)
+    monkeypatch.setattr("lakescan.formats.hudi.slices.data_files.merged", refused)
     found = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
     assert rows_of(found) == rows_of(expected)

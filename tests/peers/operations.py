@@ -11,7 +11,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from lakescan.delta.protocol import SUPPORTED_FEATURES
+from lakescan.formats.delta.log.protocol import SUPPORTED_FEATURES
 from tests.peers.session import delta_log
 from tests.peers.values import MAPPED_NAMES, PLAIN_NAMES, ddl, literal, quoted, random_partition_type, random_type, text
 

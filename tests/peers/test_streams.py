@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
-from tests.delta.stream.engine import Engine
+from tests.formats.delta.stream.engine import Engine
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]
 JAR = "io.delta:delta-spark_4.2_2.13:4.4.0"

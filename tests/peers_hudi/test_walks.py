@@ -20,7 +20,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import lakescan
-from tests.hudi_format.tables import open_hudi, rows_of
+from tests.formats.hudi.tables import open_hudi, rows_of
 from tests.peers_hudi.incremental import record_changes
 from tests.peers_hudi.walk import Walk, hudi_session
 

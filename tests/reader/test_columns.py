@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import lakescan
+from lakescan.io.storage import Storage
 from lakescan.predicate import col
 from lakescan.scan.settings import Settings
-from lakescan.schema import prune
-from lakescan.storage import Storage
+from lakescan.types.schema import prune
 from tests.tables import DeltaBuilder
 
 ROWS = 20_000

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
+from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE, Column, Comparison, Literal
 from lakescan.reader.parquet_file import ParquetRows
-from lakescan.storage import Storage
 
 from .shapes import FIELD_ID, shapes
 

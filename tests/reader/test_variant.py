@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql.types import VariantVal
 
 from lakescan.reader.variant import whole_variants
-from lakescan.schema import VARIANT
+from lakescan.types.schema import VARIANT
 
 _NAMES = st.text(string.ascii_letters + "é漢", min_size=1, max_size=3)
 _LEAVES = (

@@ -81,8 +81,8 @@ def test_a_spec_of_every_sample_table_gives_the_same_rows_after_a_journey(sample
 
 def test_making_a_spec_opens_no_file(table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = lakescan.open(table.path).snapshot()
-    monkeypatch.setattr("lakescan.storage.Storage.open", lambda *_: pytest.fail("a file is opened"))
-    monkeypatch.setattr("lakescan.storage.Storage.list_from", lambda *_: pytest.fail("a folder is listed"))
+    monkeypatch.setattr("lakescan.io.storage.Storage.open", lambda *_: pytest.fail("a file is opened"))
+    monkeypatch.setattr("lakescan.io.storage.Storage.list_from", lambda *_: pytest.fail("a folder is listed"))
     for builder in questions(snapshot.scan()):
         assert builder.spec.token
         assert builder.spec.description

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan.scan.settings import setting_names
-from lakescan.schema import VARIANT
-from lakescan.spark import scan_builder
-from lakescan.spark.predicates import read_expression
+from lakescan.spark.dsv2 import scan_builder
+from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.types.schema import VARIANT
 from tests.spark.expressions import FUNCTIONS, LITERALS, Words
 from tests.tables import DeltaBuilder, spark_field
 

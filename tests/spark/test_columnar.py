@@ -192,7 +192,7 @@ def test_a_column_of_another_kind_than_spark_asks_for_is_an_error_and_never_misr
 
         return read
 
-    monkeypatch.setattr("lakescan.spark.scan.partition_reader", reader_of)
+    monkeypatch.setattr("lakescan.spark.dsv2.scan.partition_reader", reader_of)
     frame = lakescan.read(spark, table.path, options={"lakescan.pushdown.plain_files": False})
     with pytest.raises(Exception, match=r"Cannot call the method|UnsupportedOperation"):
         frame.collect()

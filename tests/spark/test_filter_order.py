@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import lakescan
 from lakescan.predicate import Call, Column, Literal
-from lakescan.spark.pushed_filters import FilterRules
+from lakescan.spark.dsv2.pushed_filters import FilterRules
 from tests.tables import DeltaBuilder
 
 FIVE = Call("=", (Column(("y",)), Literal(5, pa.int64())))

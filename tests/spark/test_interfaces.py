@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import lakescan.spark
 from lakescan.spark.bridge import CATALOG, Bridge, Proxy
-from lakescan.spark.table import HiddenColumn
+from lakescan.spark.dsv2.table import HiddenColumn
 
 pytestmark = pytest.mark.spark
 

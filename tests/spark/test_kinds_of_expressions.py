@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from lakescan.predicate import Call, Column
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.session import EXPRESSIONS
-from lakescan.spark.predicates import UNKNOWN, read_expression
+from lakescan.spark.dsv2.predicates import UNKNOWN, read_expression
 
 pytestmark = pytest.mark.spark
 

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 import lakescan
 from lakescan.errors import InvalidName, JavaNotFound, NotASession, StoppedSession, VersionNotFound
 from lakescan.spark.bridge.java import refuse_without_java
-from lakescan.spark.worker import shipped
-from tests.delta.feeds import feed, rows
-from tests.hudi_format.builder import HudiBuilder
+from lakescan.spark.dsv2.worker import shipped
+from tests.formats.delta.feeds import feed, rows
+from tests.formats.hudi.builder import HudiBuilder
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark

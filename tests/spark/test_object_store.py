@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 
 import lakescan
 from lakescan.errors import StorageFailure
-from tests.hudi_format.builder import HudiBuilder
+from tests.formats.hudi.builder import HudiBuilder
 from tests.object_store import BUCKET, ObjectStore
 from tests.tables import DeltaBuilder
 

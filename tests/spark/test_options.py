@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan.errors import InvalidOption, LakescanError, UnknownOption
-from tests.delta.feeds import feed, rows
+from tests.formats.delta.feeds import feed, rows
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark

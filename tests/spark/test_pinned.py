@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lakescan
-from lakescan.spark import catalog
 from lakescan.spark.bridge import Bridge, LivingObjects
-from lakescan.spark.pinned import PinnedVersions
-from lakescan.spark.table import table_format
+from lakescan.spark.dsv2 import catalog
+from lakescan.spark.dsv2.pinned import PinnedVersions
+from lakescan.spark.dsv2.table import table_format
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark

@@ -20,13 +20,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import lakescan
-from lakescan.delta.data_files import DeltaFiles
+from lakescan.formats.delta.data_files import DeltaFiles
+from lakescan.io.storage import Storage
 from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import Bridge
-from lakescan.spark.plain_files import plain_columns, plain_pieces
-from lakescan.storage import Storage
+from lakescan.spark.dsv2.plain_files import plain_columns, plain_pieces
 from tests.compare import bag
-from tests.hudi_format.builder import HudiBuilder
+from tests.formats.hudi.builder import HudiBuilder
 from tests.strategies import RandomTable, many, tables
 from tests.tables import DeltaBuilder
 

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from lakescan.spark.planners import Planners
+from lakescan.spark.dsv2.planners import Planners
 
 
 def _planning() -> list[threading.Thread]:

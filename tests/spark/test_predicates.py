@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakescan.spark.predicates import _values_of_text
+from lakescan.spark.dsv2.predicates import _values_of_text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
-from lakescan.delta.table import DeltaTable
+from lakescan.formats.delta.table import DeltaTable
 from tests.tables import DeltaBuilder, spark_schema
 
 pytestmark = pytest.mark.spark

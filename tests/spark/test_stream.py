@@ -142,7 +142,7 @@ def test_the_batch_reader_answers_with_filters_columns_and_versions(spark: Spark
 
 
 def test_the_filter_option_leaves_out_files_and_rows(tmp_path: Path) -> None:
-    from lakescan.spark.source import LakescanDataSource
+    from lakescan.spark.python_source.source import LakescanDataSource
 
     built = table(tmp_path)
     source = LakescanDataSource({"path": built.path, "filter": "id > 45 AND part = 1"})
@@ -193,7 +193,7 @@ def test_one_set_of_options_may_be_given_to_both_ends_of_a_stream(spark: SparkSe
 
 
 def test_the_writers_options_change_no_row_of_a_stream_and_one_of_nobody_is_refused(tmp_path: Path) -> None:
-    from lakescan.spark.source import _OF_THE_SINK, LakescanDataSource
+    from lakescan.spark.python_source.source import _OF_THE_SINK, LakescanDataSource
 
     built = table(tmp_path / "table", files=2)
 
@@ -240,7 +240,7 @@ def test_a_release_without_admission_control_refuses_the_options_that_need_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lakescan.spark import stream_api
-    from lakescan.spark.source import LakescanDataSource
+    from lakescan.spark.python_source.source import LakescanDataSource
 
     monkeypatch.setattr(stream_api, "HAS_ADMISSION_CONTROL", False)
     built = table(tmp_path / "table", files=1)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan import formats
-from lakescan.spark.source import LakescanDataSource
+from lakescan.spark.python_source.source import LakescanDataSource
 from tests import toy_format
 from tests.toy_format.builder import ToyBuilder
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import lakescan
 from lakescan.errors import UnknownTimeZone
-from lakescan.scan.stream import Limits
-from lakescan.spark.source import LakescanDataSource
+from lakescan.spark.python_source.source import LakescanDataSource
+from lakescan.stream.stream import Limits
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark

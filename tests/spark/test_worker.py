@@ -12,7 +12,7 @@ from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.scan.plan import Plan
 from lakescan.scan.snapshot import Snapshot
-from lakescan.spark.worker import partition_reader, worker_schema
+from lakescan.spark.dsv2.worker import partition_reader, worker_schema
 from tests.tables import DeltaBuilder
 
 

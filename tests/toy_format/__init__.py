@@ -14,16 +14,16 @@ import pyarrow as pa
 from pyarrow import csv
 
 from lakescan.errors import InvalidVersion, VersionNotFound
+from lakescan.io.storage import Storage
 from lakescan.options import TEXT, Option, Options, Read
 from lakescan.predicate import Column
 from lakescan.scan.format import Format
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.statistics import statistics_type
-from lakescan.scan.stream import Limits, Offset, StreamTask
-from lakescan.scan.stream_offset import not_begun, parsed
-from lakescan.scan.stream_options import given_limits
-from lakescan.schema import arrow_schema, prune
-from lakescan.storage import Storage
+from lakescan.stream.offset import not_begun, parsed
+from lakescan.stream.options import given_limits
+from lakescan.stream.stream import Limits, Offset, StreamTask
+from lakescan.types.schema import arrow_schema, prune
 
 MANIFEST = "toy_manifest.json"
 _FILES = pa.schema(

@@ -32,7 +32,7 @@ from lakescan.predicate.tree import (
     Predicate,
     StartsWith,
 )
-from lakescan.schema import collation_of, field_at, is_variant, padded_length
+from lakescan.types.schema import collation_of, field_at, is_variant, padded_length
 
 
 def bind(predicate: Predicate, schema: pa.Schema) -> Predicate:

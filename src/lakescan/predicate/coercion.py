@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.widening import digits
+from lakescan.types.widening import digits
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -11,7 +11,7 @@ from lakescan.errors import AmbiguousColumn, UnknownColumn
 from lakescan.predicate.bind import resolve
 from lakescan.predicate.expression import Call, Expression
 from lakescan.predicate.tree import OPERATORS, Column
-from lakescan.widening import keeps_order
+from lakescan.types.widening import keeps_order
 
 _ALWAYS_ANSWERS = OPERATORS | frozenset(
     {

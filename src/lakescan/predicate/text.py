@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakescan.calendar_units import FARTHEST_OFFSET
+from lakescan.types.calendar_units import FARTHEST_OFFSET
 
 _BLANK = "".join(map(chr, range(0x21))) + "\x7f"
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})

@@ -10,13 +10,13 @@ from datetime import date, datetime, time, timedelta, timezone
 
 import pyarrow as pa
 
-from lakescan.calendar_units import DATE_UNITS, FARTHEST_OFFSET, next_start, start_of
 from lakescan.errors import AmbiguousColumn, InvalidFilter, UnknownColumn
 from lakescan.predicate.bind import bind, resolve
 from lakescan.predicate.expression import Call, Expression
 from lakescan.predicate.split import conjoin, disjoin
 from lakescan.predicate.tree import TRUE, Column, Comparison, Literal, Or, Predicate, StartsWith
-from lakescan.widening import keeps_order
+from lakescan.types.calendar_units import DATE_UNITS, FARTHEST_OFFSET, next_start, start_of
+from lakescan.types.widening import keeps_order
 
 UTC_ZONES = frozenset({"UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT", "+00:00", "UTC+00:00", "GMT+00:00"})
 

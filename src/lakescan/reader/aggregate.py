@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation
+from lakescan.types.columns import member
 
 _MOST_GROUPS = 1 << 16
 _SAFE_SUM = float(1 << 62)

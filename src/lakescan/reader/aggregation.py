@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from lakescan.predicate import Column
-from lakescan.schema import field_at
+from lakescan.types.schema import field_at
 
 Function: TypeAlias = Literal["count_rows", "count", "count_distinct", "sum", "min", "max"]
 COUNTS: frozenset[Function] = frozenset({"count_rows", "count", "count_distinct"})

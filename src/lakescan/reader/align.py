@@ -11,11 +11,11 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import empty_structs
 from lakescan.errors import SchemaMismatch
 from lakescan.reader.variant import whole_variants
-from lakescan.schema import FIELD_ID, WIDEN_BY_TEXT, has_padding, is_variant, padded
-from lakescan.widening import is_read_as, is_read_by_text
+from lakescan.types.columns import empty_structs
+from lakescan.types.schema import FIELD_ID, WIDEN_BY_TEXT, has_padding, is_variant, padded
+from lakescan.types.widening import is_read_as, is_read_by_text
 
 
 def has_id(field: pa.Field) -> bool:

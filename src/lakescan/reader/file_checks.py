@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.errors import CorruptDataFile, LakescanError, MissingDataFile, NotEnoughMemory
-from lakescan.storage import failure_of_store
+from lakescan.io.storage import failure_of_store
 
 # A page counts its values in 31 bits, and its header takes a few bytes at least.
 _MOST_VALUES_OF_A_PAGE = 1 << 31

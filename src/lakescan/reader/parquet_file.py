@@ -11,8 +11,8 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakescan.columns import empty_structs
 from lakescan.errors import CorruptDataFile, InvalidTimeZone
+from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE, Column, Predicate, columns_of
 from lakescan.reader.align import align_batch, find_field, find_fields, goes_by_text, has_id
 from lakescan.reader.file_checks import (
@@ -27,8 +27,8 @@ from lakescan.reader.file_checks import (
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, leaf_count, rebased
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.reader.zones_before_1900 import old_zone
-from lakescan.schema import is_variant
-from lakescan.storage import Storage
+from lakescan.types.columns import empty_structs
+from lakescan.types.schema import is_variant
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16

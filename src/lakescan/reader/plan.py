@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE, Predicate
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
-from lakescan.storage import Storage
 
 
 class DeletedRows(Protocol):

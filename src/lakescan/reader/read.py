@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lakescan.columns import empty_structs
 from lakescan.predicate import TRUE, evaluate
 from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_fields
@@ -19,6 +18,7 @@ from lakescan.reader.file_checks import Said, check_positions
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.top_rows import top_rows
+from lakescan.types.columns import empty_structs
 
 
 def read_task(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.reader.zones_before_1900 import old_zone
-from lakescan.time_zones import arrow_zone, instants
+from lakescan.types.time_zones import arrow_zone, instants
 
 _VERSION = b"org.apache.spark.version"
 _LEGACY = b"org.apache.spark.legacyDateTime"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
 from lakescan.predicate import Column
+from lakescan.types.columns import member
 
 _WAITING_ROWS = 1 << 16
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
-from lakescan.schema import VARIANT
+from lakescan.types.columns import member
+from lakescan.types.schema import VARIANT
 
 _PRIMITIVE, _SHORT_STRING, _OBJECT, _ARRAY = range(4)
 _NULL = b"\x00"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from lakescan.time_zones import arrow_zone, short_zone
+from lakescan.types.time_zones import arrow_zone, short_zone
 
 _JAVA_OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?")
 # Zones of one offset for Java, which the table leaves out.

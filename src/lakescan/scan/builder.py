@@ -18,7 +18,7 @@ from lakescan.scan.plan import Plan
 from lakescan.scan.planning import plan
 from lakescan.scan.settings import Settings
 from lakescan.scan.spec import ScanSpec
-from lakescan.schema import prune
+from lakescan.types.schema import prune
 
 if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot

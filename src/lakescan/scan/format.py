@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from lakescan.io.storage import Storage
 from lakescan.options import Options
 from lakescan.scan.snapshot import Snapshot, Table
-from lakescan.scan.stream import PinnedStream
-from lakescan.storage import Storage
+from lakescan.stream.stream import PinnedStream
 
 T = TypeVar("T", bound=Table)
 S = TypeVar("S", bound=Snapshot)

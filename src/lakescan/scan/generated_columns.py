@@ -15,7 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakescan.calendar_units import DATE_UNITS, FARTHEST_OFFSET, LENGTHS, date_of, start_of
 from lakescan.errors import AmbiguousColumn, UnknownColumn
 from lakescan.predicate import (
     TRUE,
@@ -33,6 +32,7 @@ from lakescan.predicate import (
 )
 from lakescan.predicate.bind import resolve
 from lakescan.scan.generation_expression import Generation, read_generation
+from lakescan.types.calendar_units import DATE_UNITS, FARTHEST_OFFSET, LENGTHS, date_of, start_of
 
 _MOST_VALUES = 100
 _PARTS = ("year", "month", "day", "hour")

@@ -11,8 +11,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lakescan.calendar_units import UNITS
 from lakescan.predicate import Column
+from lakescan.types.calendar_units import UNITS
 
 # Patterns whose texts sort as the times do.
 _PATTERNS = {

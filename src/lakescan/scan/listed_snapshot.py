@@ -11,11 +11,11 @@ from threading import RLock
 
 import pyarrow as pa
 
+from lakescan.io.storage import Storage
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.snapshot import Snapshot
-from lakescan.storage import Storage
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
 from lakescan.reader.aggregate import can_group, extremes, group_codes
@@ -21,7 +20,8 @@ from lakescan.reader.aggregation import Aggregate, Aggregation, column_type
 from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds, wide_bounds
-from lakescan.schema import field_at
+from lakescan.types.columns import member
+from lakescan.types.schema import field_at
 
 
 @dataclass(frozen=True)

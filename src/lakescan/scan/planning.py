@@ -17,7 +17,7 @@ from lakescan.scan.pruning import PlannedFiles, plan_files
 from lakescan.scan.runtime_filter import narrowed
 from lakescan.scan.spec import ScanSpec
 from lakescan.scan.top_n import keep_top_n
-from lakescan.schema import field_at, leaf_paths, prune, twin_of
+from lakescan.types.schema import field_at, leaf_paths, prune, twin_of
 
 
 def plan(spec: ScanSpec) -> Plan:

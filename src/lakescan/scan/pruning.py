@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
 from lakescan.scan.generated_columns import derived_filter
 from lakescan.scan.packing import total_bytes
@@ -20,7 +19,8 @@ from lakescan.scan.report import TABLE, Step
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds
-from lakescan.schema import field_at
+from lakescan.types.columns import member
+from lakescan.types.schema import field_at
 
 ALL = Settings()
 

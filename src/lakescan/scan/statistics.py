@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.columns import member
 from lakescan.predicate import Bounds, Column
-from lakescan.schema import field_at
+from lakescan.types.columns import member
+from lakescan.types.schema import field_at
 
 
 def counts_of(fields: Iterable[pa.Field]) -> pa.StructType:

@@ -20,7 +20,7 @@ from lakescan.scan.limit import sure_rows
 from lakescan.scan.pruning import PlannedFiles, deleted_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import has_bounds, wide_bounds
-from lakescan.schema import field_at
+from lakescan.types.schema import field_at
 
 _BEFORE_ALL, _AFTER_ALL = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _NULLS_FIRST, _NULLS_LAST = _BEFORE_ALL + 1, _AFTER_ALL - 1

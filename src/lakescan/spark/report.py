@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from lakescan.scan.report import ScanReport
-from lakescan.spark.aggregates import MetadataScan
 from lakescan.spark.bridge import Bridge
-from lakescan.spark.scan import SparkScan
+from lakescan.spark.dsv2.aggregates import MetadataScan
+from lakescan.spark.dsv2.scan import SparkScan
 
 
 @dataclass(frozen=True)

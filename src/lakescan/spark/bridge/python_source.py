@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.udf import _wrap_function
 
 from lakescan.spark.bridge.java_classes import driver_class
-from lakescan.time_zones import UNKNOWN
+from lakescan.types.time_zones import UNKNOWN
 
 if TYPE_CHECKING:
     from lakescan.spark.bridge.session import Bridge

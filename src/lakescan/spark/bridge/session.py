@@ -32,7 +32,7 @@ from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import reader_factory_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.python_source import register
-from lakescan.spark.plain_files import PlainColumns
+from lakescan.spark.dsv2.plain_files import PlainColumns
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."

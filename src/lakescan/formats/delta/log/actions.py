@@ -1,0 +1,117 @@
+"""The shape of Delta's file actions as Arrow columns, the same whether a commit or a checkpoint held them.
+
+A source of actions (`commits`, `checkpoint`) gives its adds as one Arrow table and, only when asked, their
+statistics for the rows that are still wanted. Nothing here or there makes a Python object for a file.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.types.columns import member
+
+_HEX = b"0123456789abcdefABCDEF"
+DELETION_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+ROW_TRACKING = pa.struct([("baseRowId", pa.int64()), ("defaultRowCommitVersion", pa.int64())])
+
+
+def adds_schema(partition_names: Sequence[str]) -> pa.Schema:
+    """Columns of a source's adds; partition values are still text, in physical names; `row` is for statistics."""
+    return pa.schema(
+        [
+            ("path", pa.string()),
+            ("size", pa.int64()),
+            ("modification_time", pa.int64()),
+            ("partition", pa.struct([(name, pa.string()) for name in partition_names])),
+            ("deletion_vector", DELETION_VECTOR),
+            ("row", pa.int64()),
+        ]
+    )
+
+
+class ActionSource(Protocol):
+    """Where adds come from: all commits after a checkpoint, or one file of a checkpoint."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many actions of any kind there are."""
+
+    @property
+    def adds(self) -> pa.Table: ...
+
+    def first_adds(self, rows: int) -> pa.Table:
+        """The adds among the first actions, at least so many."""
+
+    def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
+        """The statistics of the adds with these `row` numbers, null where a file has none."""
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        """`ROW_TRACKING` of the adds with these `row` numbers, its fields null where a file has none."""
+
+
+@dataclass(frozen=True)
+class StatisticsRequest:
+    """Which columns' statistics are wanted: the same fields in logical and in physical names.
+
+    Bounds are safe to skip by; where `exact` is asked for they are values of the file, or null.
+    """
+
+    logical: pa.Schema
+    physical: pa.Schema
+    once_float: frozenset[tuple[str, ...]] = frozenset()
+    """Doubles that were floats, by their logical path: bounds of old files are known only as closely as a float."""
+    exact: bool = False
+
+
+def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What identifies a file to the log: its path and its deletion vector's id, as bytes.
+
+    Writers percent-encode different characters, and spell a local path with and without its scheme: spellings of
+    one path give one key.
+    """
+    path = _decoded(path)
+    if pc.any(pc.starts_with(path, b"file:")).as_py():
+        path = pc.replace_substring_regex(path, rb"^file:/+", b"/")
+    stored = member(vector, "storageType")
+    if stored.null_count == len(stored):
+        return path
+    offset = pc.cast(member(vector, "offset"), pa.string())
+    where = pc.binary_join_element_wise(
+        stored,
+        member(vector, "pathOrInlineDv"),
+        pc.coalesce(pc.binary_join_element_wise("@", offset, ""), ""),
+        "",
+    ).cast(pa.binary())
+    return pc.coalesce(pc.binary_join_element_wise(path, where, b"\n"), path)
+
+
+def _decoded(path: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Percent-decoded, a whole column at a time: each escape that occurs is replaced wherever it does."""
+    path = path.cast(pa.binary())
+    escapes = set[int]()
+    for chunk in path.chunks:
+        data = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)
+        at = np.flatnonzero(data[:-2] == ord("%"))
+        escapes.update(np.unique(data[at + 1].astype(np.uint16) << 8 | data[at + 2]).tolist())
+    valid = [
+        pair
+        for pair in (escape.to_bytes(2, "big") for escape in escapes)
+        if all(character in _HEX for character in pair)
+    ]
+    # The percent sign's own escape comes last: what it gives begins no other.
+    for escape in sorted(valid, key=lambda escape: escape == b"25"):
+        path = pc.replace_substring(path, b"%" + escape, bytes([int(escape, 16)]))
+    return path

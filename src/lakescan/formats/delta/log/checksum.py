@@ -1,0 +1,213 @@
+"""Version checksum files (`.crc`): they prove or refute what was replayed from the log, and never replace it.
+
+Whatever a checksum says of its version is compared: protocol, metadata, number and bytes of the files, deleted rows,
+sizes, and the files themselves where it lists them. A difference is an error that names both. A checksum that is
+damaged, or gone since the log was listed, proves nothing and stops nobody; the first is worth a warning.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.errors import ChecksumIgnored, ChecksumMismatch, CorruptLog, StorageFailure
+from lakescan.formats.delta.log.actions import DELETION_VECTOR, keys
+from lakescan.formats.delta.log.json_lines import parse_json
+from lakescan.formats.delta.log.protocol import Metadata, Protocol
+from lakescan.formats.delta.log.schema_json import read_schema
+from lakescan.formats.delta.log.typed_action import TypedAction
+from lakescan.io.storage import Storage
+from lakescan.scan.packing import total_bytes
+from lakescan.types.columns import member
+
+_KIND = "checksum"
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class _State:
+    """What a checksum says of metadata."""
+
+    table_id: str
+    schema: Mapping[str, Any]
+    partition_columns: tuple[str, ...]
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """How many files have a size from one boundary to the next, and their bytes."""
+
+    boundaries: tuple[int, ...]
+    files: tuple[int, ...]
+    bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """What a checksum file says; None where it says nothing."""
+
+    file: str
+    version: int
+    protocol: Protocol | None
+    metadata: _State | None
+    files: int | None
+    bytes: int | None
+    deleted_rows: int | None
+    deletion_vectors: int | None
+    sizes: _Sizes | None
+    listed: tuple[Mapping[str, Any], ...] | None
+
+    def refuse_other_state(self, protocol: Protocol, metadata: Metadata, log: str) -> None:
+        """An error where the log's protocol or metadata is another."""
+        if self.protocol is not None and self.protocol != protocol:
+            raise self._refuted(log, f"it has the protocol {self.protocol} and the log {protocol}")
+        then = self.metadata
+        if then is None:
+            return
+        if then.partition_columns != metadata.partition_columns:
+            ours, theirs = (
+                ", ".join(found) or "none" for found in (metadata.partition_columns, then.partition_columns)
+            )
+            raise self._refuted(log, f"it has the partition columns {theirs} and the log {ours}")
+        if then.schema != metadata.schema_json:
+            raise self._refuted(log, "it has another schema than the log")
+        if then.properties != metadata.properties:
+            differing = sorted(
+                name
+                for name in {*then.properties, *metadata.properties}
+                if then.properties.get(name) != metadata.properties.get(name)
+            )
+            raise self._refuted(log, f"it has another value than the log for the property {', '.join(differing)}")
+        if then.table_id != metadata.table_id:
+            raise self._refuted(log, f"it has the table id {then.table_id} and the log {metadata.table_id}")
+
+    def refuse_other_files(self, files: pa.Table, log: str) -> None:
+        """An error where the version's files, all of them, are others."""
+        why = next(self._differences(files), None)
+        if why is not None:
+            raise self._refuted(log, why)
+
+    def _differences(self, files: pa.Table) -> Iterator[str]:
+        if self.listed is not None:
+            yield from _differing(self.listed, files)
+        if self.files is not None and self.files != files.num_rows:
+            yield f"it counts {self.files} files and the log {files.num_rows}"
+        sizes = files["size"].to_numpy()
+        total = total_bytes(sizes)
+        if self.bytes is not None and self.bytes != total:
+            yield f"it counts {self.bytes} bytes in its files and the log {total}"
+        deleted = member(files["deletion_vector"], "cardinality")
+        rows = pc.sum(deleted).as_py() or 0
+        if self.deleted_rows is not None and self.deleted_rows != rows:
+            yield f"it counts {self.deleted_rows} deleted rows and the log {rows}"
+        vectors = len(deleted) - deleted.null_count
+        if self.deletion_vectors is not None and self.deletion_vectors != vectors:
+            yield f"it counts {self.deletion_vectors} deletion vectors and the log {vectors}"
+        if self.sizes is not None and _histogram(sizes, self.sizes.boundaries) != self.sizes:
+            yield "its files have other sizes than the log's"
+
+    def _refuted(self, log: str, why: str) -> ChecksumMismatch:
+        return ChecksumMismatch(self.file, log, self.version, why)
+
+
+def read_checksum(storage: Storage, path: str, version: int) -> Checksum | None:
+    """The checksum at a path, None where it is of no use."""
+    file = storage.full_path(path)
+    try:
+        found = parse_json(storage.read(path))
+        if not isinstance(found, dict):
+            raise ValueError("it is no JSON object")
+        return _parsed(TypedAction(_KIND, found, file), version)
+    except FileNotFoundError:
+        return None
+    except CorruptLog as error:
+        why = error.why
+    except (ValueError, StorageFailure) as error:
+        why = str(error)
+    warnings.warn(ChecksumIgnored(file, version, why), stacklevel=2)
+    return None
+
+
+def _parsed(found: TypedAction, version: int) -> Checksum:
+    protocol, metadata = found.map("protocol"), found.map("metadata")
+    listed = found.fields.get("allFiles")
+    if listed is not None and not (isinstance(listed, list) and all(isinstance(file, dict) for file in listed)):
+        raise found.malformed("allFiles", "a list of files")
+    return Checksum(
+        found.file,
+        version,
+        Protocol.of(protocol, found.file) if protocol else None,
+        _state(TypedAction("metadata", metadata, found.file)) if metadata else None,
+        found.integer("numFiles"),
+        found.integer("tableSizeBytes"),
+        found.integer("numDeletedRecordsOpt"),
+        found.integer("numDeletionVectorsOpt"),
+        _sizes(found.map("fileSizeHistogram") or found.map("histogramOpt")),
+        None if listed is None else tuple(listed),
+    )
+
+
+def _state(found: TypedAction) -> _State:
+    return _State(
+        found.text("id") or "",
+        read_schema(found.text("schemaString")),
+        found.texts("partitionColumns"),
+        found.text_map("configuration"),
+    )
+
+
+def _sizes(found: Mapping[str, Any]) -> _Sizes | None:
+    if not found:
+        return None
+    lists = [found.get(name) for name in ("sortedBinBoundaries", "fileCounts", "totalBytes")]
+    whole = all(isinstance(one, list) and all(type(number) is int for number in one) for one in lists)
+    if not whole or not lists[0] or lists[0][0] != 0 or len({len(one) for one in lists if one is not None}) != 1:
+        raise ValueError("its histogram of sizes is malformed")
+    boundaries, files, sums = (tuple(one or ()) for one in lists)
+    return _Sizes(boundaries, files, sums)
+
+
+def _histogram(sizes: "np.ndarray[Any, Any]", boundaries: tuple[int, ...]) -> _Sizes:
+    at = np.searchsorted(np.array(boundaries, np.int64), sizes, side="right") - 1
+    files = np.bincount(at, minlength=len(boundaries))
+    # Exact as long as a bin has fewer than 2**53 bytes, eight million gigabytes.
+    sums = np.bincount(at, weights=sizes, minlength=len(boundaries))
+    return _Sizes(boundaries, tuple(files.tolist()), tuple(map(int, sums.tolist())))
+
+
+def _differing(listed: tuple[Mapping[str, Any], ...], files: pa.Table) -> Iterator[str]:
+    """How the files that a checksum lists are not these."""
+    try:
+        paths = pa.chunked_array([pa.array([file["path"] for file in listed], pa.string())])
+        vectors = pa.chunked_array([pa.array([file.get("deletionVector") for file in listed], DELETION_VECTOR)])
+    except (KeyError, pa.ArrowException):
+        return
+    theirs, ours = keys(paths, vectors), keys(files["path"], files["deletion_vector"])
+    lost = paths.filter(pc.invert(pc.is_in(theirs, value_set=ours)))
+    if len(lost):
+        yield f"it lists {_names(lost)} and the log does not"
+    more = files["path"].filter(pc.invert(pc.is_in(ours, value_set=theirs)))
+    if len(more):
+        yield f"the log has {_names(more)} and it does not"
+    said = {
+        key: (file.get("size"), file.get("partitionValues") or {})
+        for key, file in zip(theirs.to_pylist(), listed, strict=True)
+    }
+    rows = zip(ours.to_pylist(), *(files[name].to_pylist() for name in ("path", "size", "partition")), strict=True)
+    for key, path, size, partition in rows:
+        expected_size, values = said.get(key, (None, {}))
+        if expected_size is not None and expected_size != size:
+            yield f"it has {expected_size} bytes for {path} and the log {size}"
+        for name, value in (partition or {}).items():
+            if (values.get(name) or None) != (value or None):
+                yield f"it has another value than the log for the partition column {name} of {path}"
+
+
+def _names(paths: pa.ChunkedArray) -> str:
+    more = len(paths) - _NAMED
+    return ", ".join(paths.slice(0, _NAMED).to_pylist()) + (f" and {more} more files" if more > 0 else "")

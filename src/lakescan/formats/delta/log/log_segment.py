@@ -1,0 +1,239 @@
+"""Which files of `_delta_log` rebuild one version: a checkpoint, where there is one, and every commit after it.
+
+The log is listed once. A segment is complete or it is refused: its commits, or compacted runs of them, follow each
+other without a gap, and its checkpoint has all its parts. `_last_checkpoint` is never needed: it says where to
+begin a listing, and `pyarrow.fs` lists whole folders; so a broken or stale one can do no harm.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+
+from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
+from lakescan.formats.delta.log.names import LOG_FOLDER, SIGN, commit_name
+from lakescan.io.storage import Entry, Storage
+
+_COMMIT = re.compile(r"^(\d{20})\.json$")
+_COMPACTED = re.compile(r"^(\d{20})\.(\d{20})\.compacted\.json$")
+_CHECKSUM = re.compile(r"^(\d{20})\.crc$")
+_CHECKPOINT = re.compile(
+    r"^(\d{20})\.checkpoint\."
+    r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.)?"
+    r"(?:(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.)?"
+    r"(?P<ending>parquet|json)$"
+)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The file of one commit, or of a run of commits compacted into one that ends with this version."""
+
+    version: int
+    path: str
+    modified_ms: int
+    compacted: bool = False
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A complete checkpoint: one file, or all the parts of one."""
+
+    version: int
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """One file in place of the commits from the version `first` to its commit's version."""
+
+    first: int
+    commit: Commit
+
+
+@dataclass(frozen=True)
+class LogSegment:
+    """What one version is rebuilt from; commits in ascending order."""
+
+    version: int
+    checkpoint: Checkpoint | None
+    commits: tuple[Commit, ...]
+    checksum: str | None = field(default=None, compare=False)
+    """The file that repeats the version's protocol and metadata, where there is one."""
+    without: Callable[[str], "LogSegment"] | None = field(default=None, compare=False, repr=False)
+    """The segment for the same version without this checkpoint or compacted file, by its (first) path; an error where
+    the log cannot do without."""
+
+    @property
+    def shortcuts(self) -> tuple[str, ...]:
+        """The checkpoint and the compacted files, by their (first) paths: the log may do without them."""
+        checkpoint = () if self.checkpoint is None else self.checkpoint.paths[:1]
+        return (*checkpoint, *(commit.path for commit in self.commits if commit.compacted))
+
+
+@dataclass(frozen=True)
+class LogListing:
+    """Everything of one listing that can rebuild a version."""
+
+    location: str
+    commits: tuple[Commit, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    compactions: tuple[Compaction, ...] = ()
+    checksums: frozenset[int] = frozenset()
+    partial: tuple[Checkpoint, ...] = ()
+    """Checkpoints of several parts of which some are missing."""
+
+    @property
+    def latest(self) -> int:
+        return max(
+            [commit.version for commit in self.commits[-1:]] + [found.version for found in self.checkpoints[-1:]]
+        )
+
+    @property
+    def earliest(self) -> int:
+        """The oldest version from which on every one can be rebuilt up to the newest that can."""
+        return self._rebuildable[0]
+
+    @cached_property
+    def _rebuildable(self) -> tuple[int, int]:
+        """The newest run of versions that can be rebuilt, its first and last; where none can, the last is before it."""
+        found = {checkpoint.version for checkpoint in self.checkpoints}
+        steps = [(commit.version, commit.version) for commit in self.commits]
+        steps += [(compaction.commit.version, compaction.first) for compaction in self.compactions]
+        for last, first in sorted(steps):
+            if first == 0 or first - 1 in found:
+                found.add(last)
+        if not found:
+            return self.latest, self.latest - 1
+        newest = oldest = max(found)
+        while oldest - 1 in found:
+            oldest -= 1
+        return oldest, newest
+
+    def not_found(self, wanted: str) -> VersionNotFound | MissingCommit:
+        """The error for a version that cannot be rebuilt, with those that can; where none can, why."""
+        earliest, newest = self._rebuildable
+        if newest < earliest:
+            there = {commit.version for commit in self.commits}
+            missing = next(version for version in count() if version not in there)
+            file = f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}"
+            return MissingCommit(file, self.latest, "no version can be rebuilt without it or a checkpoint after it")
+        return VersionNotFound(self.location, wanted, earliest, newest)
+
+    @property
+    def first_commit(self) -> int:
+        """The oldest version from which every commit up to the newest is there; the one to come where none is."""
+        oldest = self.latest + 1
+        for commit in reversed(self.commits):
+            if commit.version != oldest - 1:
+                break
+            oldest = commit.version
+        return oldest
+
+    def versions_after(self, version: int) -> list[int]:
+        """The versions after one that have a file of their own: a name can claim any number, so none are counted up."""
+        found = {commit.version for commit in self.commits} | {found.version for found in self.checkpoints}
+        return sorted(one for one in found if one > version)
+
+    def up_to(self, version: int) -> "LogListing":
+        """The listing as it was when this version was the newest."""
+        return LogListing(
+            self.location,
+            tuple(found for found in self.commits if found.version <= version),
+            tuple(found for found in self.checkpoints if found.version <= version),
+            tuple(found for found in self.compactions if found.commit.version <= version),
+            frozenset(found for found in self.checksums if found <= version),
+            tuple(found for found in self.partial if found.version <= version),
+        )
+
+    def segment(self, version: int | None = None, unusable: frozenset[str] = frozenset()) -> LogSegment:
+        """The segment for a version, the newest where none is given, without the files named as unusable."""
+        wanted = self.latest if version is None else version
+        if not 0 <= wanted <= self.latest:
+            raise self.not_found(f"version {wanted}")
+        usable = [found for found in self.checkpoints if found.version <= wanted and found.paths[0] not in unusable]
+        checkpoint = usable[-1] if usable else None
+        first = checkpoint.version + 1 if checkpoint else 0
+        commits = tuple(self._run(first, wanted, unusable))
+        self._warn_of_partial(first, wanted)
+        checksum = f"{LOG_FOLDER}/{wanted:020d}.crc" if wanted in self.checksums else None
+        return LogSegment(wanted, checkpoint, commits, checksum, lambda path: self.segment(wanted, unusable | {path}))
+
+    def _run(self, first: int, last: int, unusable: frozenset[str]) -> Iterator[Commit]:
+        """Files that hold every commit from `first` to `last`, once each: compacted ones where they fit."""
+        single = {commit.version: commit for commit in self.commits}
+        longest = {
+            found.first: found.commit
+            for found in sorted(self.compactions, key=lambda found: found.commit.version)
+            if found.commit.version <= last and found.commit.path not in unusable
+        }
+        at = first
+        while at <= last:
+            found = longest.get(at) or single.get(at)
+            if found is None:
+                raise self._gap(at, last)
+            yield found
+            at = found.version + 1
+
+    def _gap(self, missing: int, wanted: int) -> MissingCommit | VersionNotFound:
+        if wanted < self.earliest:
+            return self.not_found(f"version {wanted}")
+        after = "it is the first commit" if missing == 0 else f"commits before and after it are needed up to {wanted}"
+        return MissingCommit(f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}", wanted, after)
+
+    def _warn_of_partial(self, first: int, wanted: int) -> None:
+        for found in self.partial:
+            if first <= found.version <= wanted:
+                file = f"{self.location}/{found.paths[0]}"
+                warnings.warn(CheckpointIgnored(file, wanted, "other parts of it are missing"), stacklevel=3)
+
+
+def list_log(storage: Storage) -> LogListing:
+    """One listing of the table's log."""
+    try:
+        entries = storage.list_from(LOG_FOLDER)
+    except FileNotFoundError as error:
+        raise TableNotFound(storage.location, [SIGN]) from error
+    commits = tuple(
+        Commit(int(match[1]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms)
+        for entry in entries
+        if (match := _COMMIT.match(entry.name))
+    )
+    compactions = tuple(
+        Compaction(
+            int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms, compacted=True)
+        )
+        for entry in entries
+        if (match := _COMPACTED.match(entry.name)) and int(match[1]) < int(match[2])
+    )
+    checksums = frozenset(int(match[1]) for entry in entries if (match := _CHECKSUM.match(entry.name)))
+    checkpoints, partial = _checkpoints(entries)
+    if not commits and not checkpoints:
+        raise TableNotFound(storage.location, [SIGN])
+    return LogListing(storage.location, commits, checkpoints, compactions, checksums, partial)
+
+
+def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Checkpoint, ...]]:
+    """Complete checkpoints, the most preferred last (newer before older, one file before several); partial ones."""
+    single: list[Checkpoint] = []
+    sets: dict[tuple[int, int], dict[int, str]] = {}
+    for entry in entries:
+        match = _CHECKPOINT.match(entry.name)
+        if not match or (match["ending"] == "json" and not match["uuid"]):
+            continue
+        version, path = int(match[1]), f"{LOG_FOLDER}/{entry.name}"
+        if match["parts"]:
+            sets.setdefault((version, int(match["parts"])), {})[int(match["part"])] = path
+        else:
+            single.append(Checkpoint(version, (path,)))
+    whole: list[Checkpoint] = []
+    partial: list[Checkpoint] = []
+    for (version, claimed), parts in sets.items():
+        # Counted first: a name can claim any number of parts.
+        complete = len(parts) == claimed and sorted(parts) == list(range(1, claimed + 1))
+        found = Checkpoint(version, tuple(parts[number] for number in sorted(parts)))
+        (whole if complete else partial).append(found)
+    preferred = sorted(whole + single, key=lambda found: (found.version, len(found.paths) == 1))
+    return tuple(preferred), tuple(partial)

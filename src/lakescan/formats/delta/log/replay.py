@@ -1,0 +1,292 @@
+"""Log replay: a segment's protocol, metadata and live files.
+
+The newest action for a file wins, where a file is its path together with its deletion vector. Commits are
+reconciled among themselves first; then a checkpoint's add stands unless some commit speaks of the same file.
+The live files stay Arrow columns throughout. A checkpoint or a compacted file that cannot be read, or that the
+version's checksum refutes, is passed over, with a warning, where the log can rebuild the version without it. Replay
+goes from the newest actions to the oldest, so whoever needs only some of the files (`beginnings`) need not read the
+rest of a long log.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.errors import (
+    CheckpointIgnored,
+    ChecksumMismatch,
+    CompactionIgnored,
+    CorruptLog,
+    MissingCommit,
+    UnreadableCheckpoint,
+    UnreadableCompaction,
+    VersionNotFound,
+)
+from lakescan.formats.delta.log.actions import ROW_TRACKING, ActionSource, StatisticsRequest, keys
+from lakescan.formats.delta.log.checkpoint import CheckpointFiles
+from lakescan.formats.delta.log.checksum import Checksum, read_checksum
+from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
+from lakescan.formats.delta.log.log_segment import LogSegment
+from lakescan.formats.delta.log.names import LOG_FOLDER
+from lakescan.formats.delta.log.protocol import Metadata, Protocol
+from lakescan.formats.delta.log.whole_actions import repeated_file
+from lakescan.io.storage import Storage
+from lakescan.scan.statistics import statistics_type
+
+_T = TypeVar("_T")
+_SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch)
+# The newest commits, as many as are read in one go, may name files enough, or else the first rows of a checkpoint.
+# They are worth a try where the rest of the log is many times as long.
+_NEWEST_COMMITS = 8
+_FIRST_ROWS = 4096
+_MANY_ROWS = 16 * _FIRST_ROWS
+
+
+class Replay:
+    """One segment, read as far as it has been asked for.
+
+    It remembers what it read and, once a checkpoint or a compacted file failed, the replay that does without it.
+    """
+
+    def __init__(self, storage: Storage, segment: LogSegment) -> None:
+        self.storage = storage
+        self.segment = segment
+        self._fallback: Replay | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Replays of one segment give the same, whatever they have read so far."""
+        return isinstance(other, Replay) and (self.storage, self.segment) == (other.storage, other.segment)
+
+    def __hash__(self) -> int:
+        return hash((self.storage, self.segment))
+
+    @cached_property
+    def commits(self) -> list[CommitText]:
+        return [*self._older_commits, *self._newest_commits]
+
+    @cached_property
+    def _older_commits(self) -> list[CommitText]:
+        return read_commits(self.storage, self.segment.commits[:-_NEWEST_COMMITS], self.segment.version)
+
+    @cached_property
+    def _newest_commits(self) -> list[CommitText]:
+        return read_commits(self.storage, self.segment.commits[-_NEWEST_COMMITS:], self.segment.version)
+
+    @property
+    def protocol(self) -> Protocol:
+        return self._state[0]
+
+    @property
+    def metadata(self) -> Metadata:
+        return self._state[1]
+
+    @cached_property
+    def _state(self) -> tuple[Protocol, Metadata]:
+        """Protocol and metadata are the log's own; a checksum only proves or refutes them."""
+        return self._or_without(self._read_state, lambda replay: replay._state)
+
+    @cached_property
+    def live_files(self) -> "LiveFiles":
+        return self._or_without(self._every_file, lambda replay: replay.live_files)
+
+    def beginnings(self) -> Iterator["LiveFiles"]:
+        """Some of the live files, then more: the newest, each time without reading the rest of a long log."""
+        if self._fallback is not None:
+            yield from self._fallback.beginnings()
+            return
+        try:
+            if len(self.segment.commits) > _NEWEST_COMMITS or self._has_large_checkpoint:
+                newest = file_actions(self._newest_commits, self._partition_names)
+                yield self._live([newest], [newest.adds])
+            if self._has_large_checkpoint:
+                yield self._reconciled(_FIRST_ROWS)
+        except _SHORTCUT_FAILED:
+            # Whoever asks for all the files is told, or gets them without the checkpoint.
+            return
+
+    def _every_file(self) -> "LiveFiles":
+        live = self._reconciled()
+        twice = repeated_file(live.table)
+        if twice is not None:
+            why = f"version {self.segment.version} has the file {twice} twice"
+            if self.segment.checkpoint is not None:
+                raise UnreadableCheckpoint(self.storage.full_path(self.segment.checkpoint.paths[0]), why)
+            raise CorruptLog(self._log, why)
+        if self._checksum is not None:
+            self._checksum.refuse_other_files(live.table, self._log)
+        return live
+
+    def _reconciled(self, enough: int | None = None) -> "LiveFiles":
+        """All live files; or of the checkpoint's only so many, those in the first rows of its first files."""
+        sources: list[ActionSource] = [self._commit_actions]
+        parts = [self._commit_actions.adds]
+        for source in self._checkpoint_sources:
+            adds = source.adds if enough is None else source.first_adds(enough)
+            sources.append(source)
+            parts.append(_not_touched(adds, self._commit_actions.touched))
+            if enough is not None and sum(part.num_rows for part in parts) >= enough:
+                break
+        return self._live(sources, parts)
+
+    def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> "LiveFiles":
+        numbered = [
+            part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
+            for at, part in enumerate(parts)
+        ]
+        return LiveFiles(tuple(sources), pa.concat_tables(numbered), self.segment.version)
+
+    @cached_property
+    def _commit_actions(self) -> CommitActions:
+        return file_actions(self.commits, self._partition_names)
+
+    @cached_property
+    def _checkpoint(self) -> CheckpointFiles | None:
+        return None if self.segment.checkpoint is None else CheckpointFiles(self.storage, self.segment.checkpoint)
+
+    @cached_property
+    def _checkpoint_sources(self) -> list[ActionSource]:
+        return [] if self._checkpoint is None else self._checkpoint.sources(self._partition_names)
+
+    @property
+    def _has_large_checkpoint(self) -> bool:
+        """Whether it has many rows; no more of its files are opened than it takes to know."""
+        counted = accumulate(source.num_rows for source in self._checkpoint_sources)
+        return any(rows >= _MANY_ROWS for rows in counted)
+
+    @property
+    def _partition_names(self) -> Sequence[str]:
+        return physical_partition_names(self.metadata)
+
+    @property
+    def _log(self) -> str:
+        return f"{self.storage.location}/{LOG_FOLDER}"
+
+    @cached_property
+    def _checksum(self) -> Checksum | None:
+        if self.segment.checksum is None:
+            return None
+        return read_checksum(self.storage, self.segment.checksum, self.segment.version)
+
+    def _read_state(self) -> tuple[Protocol, Metadata]:
+        protocol = Protocol.of(*self._newest("protocol"))
+        protocol.refuse_unsupported(self.storage.location)
+        action, file = self._newest("metaData")
+        metadata = Metadata.of(action, protocol, file)
+        if self._checksum is not None:
+            self._checksum.refuse_other_state(protocol, metadata, self._log)
+        return protocol, metadata
+
+    def _newest(self, name: str) -> tuple[Mapping[str, Any], str]:
+        """The action in force, and the file that it stands in."""
+        for found in self._newest_first(name):
+            return found
+        raise CorruptLog(self._log, f"no {name} action up to version {self.segment.version}")
+
+    def _newest_first(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+        for text in reversed(self._newest_commits):
+            yield from ((action, text.file) for action in reversed(list(text.actions(name))))
+        for text in reversed(self._older_commits):
+            yield from ((action, text.file) for action in reversed(list(text.actions(name))))
+        if self._checkpoint is not None:
+            yield from self._checkpoint.named_actions(name)
+
+    def _or_without(self, ask: Callable[[], _T], ask_other: "Callable[[Replay], _T]") -> _T:
+        """What is asked of this segment or, where its checkpoint or a compacted file fails, of one without that."""
+        if self._fallback is not None:
+            return ask_other(self._fallback)
+        try:
+            return ask()
+        except _SHORTCUT_FAILED as error:
+            for path in self._suspects(error):
+                other = self._answering_without(path, ask_other)
+                if other is not None:
+                    self._fallback = other
+                    self._warn(path, error)
+                    return ask_other(other)
+            raise
+
+    def _suspects(self, error: CorruptLog) -> Sequence[str]:
+        """Which of the segment's files may be at fault: one that is named, or any."""
+        named = [path for path in self.segment.shortcuts if self.storage.full_path(path) == error.file]
+        checkpoint = self.segment.checkpoint
+        if isinstance(error, UnreadableCheckpoint) and checkpoint is not None:
+            # The file at fault may be another part, or a sidecar.
+            named = [checkpoint.paths[0]]
+        return named if isinstance(error, UnreadableCheckpoint | UnreadableCompaction) else self.segment.shortcuts
+
+    def _answering_without(self, path: str, ask: "Callable[[Replay], Any]") -> "Replay | None":
+        """The same version without a file, None where the log cannot do without or is refuted then too."""
+        if self.segment.without is None:
+            return None
+        try:
+            other = Replay(self.storage, self.segment.without(path))
+            ask(other)
+        except (MissingCommit, VersionNotFound, ChecksumMismatch):
+            return None
+        return other
+
+    def _warn(self, path: str, error: CorruptLog) -> None:
+        file = error.file if isinstance(error, UnreadableCheckpoint) else self.storage.full_path(path)
+        ignored = CompactionIgnored if any(path == found.path for found in self.segment.commits) else CheckpointIgnored
+        warnings.warn(ignored(file, self.segment.version, error.why), stacklevel=4)
+
+
+@dataclass(frozen=True)
+class LiveFiles:
+    """The files of a version, and the sources that hold their statistics."""
+
+    sources: tuple[ActionSource, ...]
+    table: pa.Table
+    version: int
+
+    def statistics(self, source: pa.ChunkedArray, row: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
+        """Statistics of some of the files, in the order given."""
+        return self._gather(source, row, statistics_type(wanted.logical), lambda at, rows: self._held(at, rows, wanted))
+
+    def row_tracking(self, source: pa.ChunkedArray, row: pa.ChunkedArray) -> pa.StructArray:
+        """First row ids and commit versions of some of the files, in the order given."""
+        return self._gather(source, row, ROW_TRACKING, lambda at, rows: at.row_tracking(rows))
+
+    def _gather(
+        self,
+        source: pa.ChunkedArray,
+        row: pa.ChunkedArray,
+        type_: pa.DataType,
+        ask: Callable[[ActionSource, pa.Array], pa.StructArray],
+    ) -> pa.StructArray:
+        numbers = source.to_numpy()
+        order, parts = [], []
+        for at, holder in enumerate(self.sources):
+            chosen = np.flatnonzero(numbers == at)
+            if len(chosen):
+                order.append(chosen)
+                parts.append(ask(holder, row.take(pa.array(chosen)).combine_chunks()))
+        if not parts:
+            return pa.array([], type_)
+        return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
+
+    def _held(self, holder: ActionSource, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+        try:
+            return holder.statistics(rows, wanted)
+        except UnreadableCheckpoint as error:
+            # The files are known; without their statistics they are all read, which is right.
+            warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
+            return pa.nulls(len(rows), statistics_type(wanted.logical))
+
+
+def _not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
+    if not len(touched):
+        return adds
+    return adds.filter(pc.invert(pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)))
+
+
+def physical_partition_names(metadata: Metadata) -> Sequence[str]:
+    """The partition columns' names in the log, in the table's partition order."""
+    return [metadata.source_schema.field(at).name for at in metadata.partition_places]

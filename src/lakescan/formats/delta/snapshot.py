@@ -1,0 +1,138 @@
+"""One version of a Delta table, as the planner sees it.
+
+The version, its schema and its properties are known when the snapshot is made, because a table that cannot be
+read must be refused then. Files are read from the log when a scan asks, once, and kept as Arrow columns. A scan that
+needs only some files may ask for beginnings of the version: the same version with only its newest files.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.formats.delta.data_files import DeltaFiles
+from lakescan.formats.delta.log.actions import StatisticsRequest
+from lakescan.formats.delta.log.log_segment import LogSegment, list_log
+from lakescan.formats.delta.log.names import LOG_FOLDER
+from lakescan.formats.delta.log.protocol import Metadata
+from lakescan.formats.delta.log.replay import LiveFiles, Replay
+from lakescan.formats.delta.partition_values import typed_partition
+from lakescan.formats.delta.row_tracking import is_tracked, row_tracking, with_tracking
+from lakescan.io.storage import Storage
+from lakescan.predicate import Column
+from lakescan.reader.file_metadata import NAME as METADATA
+from lakescan.reader.file_metadata import FileMetadata
+from lakescan.scan.listed_snapshot import ListedSnapshot
+from lakescan.types.schema import prune
+
+
+@dataclass(frozen=True)
+class DeltaSnapshot(ListedSnapshot):
+    """A version of a table. Implements `scan.Snapshot`."""
+
+    version: int
+    zone: str
+    _replay: Replay
+    _some: LiveFiles | None = None
+    """The only files there are in a beginning of the version."""
+
+    format = "delta"
+
+    @staticmethod
+    def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
+        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment))
+        _ = snapshot._replay.metadata
+        return snapshot
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Where it arrives the version is opened again: what was read of the log may be large, and reads itself.
+        return _opened_again, (self.storage, self.zone, self.version)
+
+    @property
+    def segment(self) -> LogSegment:
+        return self._replay.segment
+
+    @property
+    def metadata(self) -> Metadata:
+        return self._replay.metadata
+
+    @property
+    def token(self) -> str:
+        return f"delta {self.storage.identity}@{self.version}"
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._replay.metadata.schema
+
+    @property
+    def source_schema(self) -> pa.Schema:
+        return self._replay.metadata.source_schema
+
+    @property
+    def schema_json(self) -> str:
+        return self._replay.metadata.spark_schema
+
+    @property
+    def hidden_columns(self) -> pa.Schema:
+        return pa.schema([column.field for column in self.computed_columns.values()])
+
+    @cached_property
+    def computed_columns(self) -> Mapping[str, FileMetadata]:
+        if any(name.lower() == METADATA for name in self.schema.names):
+            return {}
+        return {METADATA: FileMetadata(self.data_files, row_tracking(self.properties))}
+
+    @cached_property
+    def partition_columns(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self._replay.metadata.partition_fields)
+
+    @property
+    def generated_columns(self) -> Mapping[str, str]:
+        return self._replay.metadata.generated_columns
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        return self._replay.metadata.properties
+
+    @property
+    def data_files(self) -> DeltaFiles:
+        return DeltaFiles(self.storage)
+
+    def beginnings(self) -> "Iterator[DeltaSnapshot]":
+        return (replace(self, _some=some) for some in self._replay.beginnings())
+
+    def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
+        if not is_tracked(names):
+            return files
+        return with_tracking(files, self._live_files.row_tracking(files["source"], files["row"]))
+
+    def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._statistics(files, columns, exact=False)
+
+    def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
+        return self._statistics(files, columns, exact=True)
+
+    def _statistics(self, files: pa.Table, columns: Collection[Column], exact: bool) -> pa.StructArray:
+        names = {column.path for column in columns}
+        logical, physical = prune(self.schema, self.source_schema, names)
+        request = StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
+        return self._live_files.statistics(files["source"], files["row"], request)
+
+    @property
+    def _live_files(self) -> LiveFiles:
+        return self._replay.live_files if self._some is None else self._some
+
+    @cached_property
+    def _files(self) -> pa.Table:
+        raw = self._live_files.table.combine_chunks()
+        texts = raw["partition"].combine_chunks()
+        partition = typed_partition(
+            texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"
+        )
+        return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
+
+
+def _opened_again(storage: Storage, zone: str, version: int) -> DeltaSnapshot:
+    return DeltaSnapshot.of(storage, list_log(storage).segment(version), zone)

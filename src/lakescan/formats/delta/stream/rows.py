@@ -1,0 +1,136 @@
+"""What a stream's rows are: the rows that commits append, or the change rows of the change data feed.
+
+Both say which files of a commit, and of the initial snapshot, are rows, and how these files are read; everything
+else about a stream is the same for the two. A commit of the change feed is given whole, so that no batch holds one
+half of an update.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.errors import ChangesNotRecorded, HalfReadCommit, UnsupportedFeature
+from lakescan.formats.delta.changes.change_feed import ENABLED
+from lakescan.formats.delta.changes.change_files import (
+    CHANGE_TYPE,
+    ChangeFiles,
+    ChangeType,
+    change_files,
+    commit_fields,
+    inserted_files,
+)
+from lakescan.formats.delta.data_files import DeltaFiles
+from lakescan.formats.delta.log.commit_range import TableCommit
+from lakescan.formats.delta.statistics.parsed import record_counts
+from lakescan.formats.delta.stream.commit_files import new_files
+from lakescan.formats.delta.stream.options import StreamOptions
+from lakescan.io.storage import Storage
+from lakescan.reader.plan import ComputedColumn, DataFiles
+from lakescan.scan.packing import ROW_COUNT
+
+
+class StreamRows(Protocol):
+    """One kind of rows."""
+
+    whole_commits: bool
+    """Whether all files of a commit belong into one batch."""
+
+    @property
+    def own_fields(self) -> list[pa.Field]:
+        """Columns behind the table's; all but the first are partition values of the files."""
+
+    @property
+    def computed(self) -> Mapping[str, ComputedColumn]: ...
+
+    @property
+    def data_files(self) -> DataFiles: ...
+
+    def of_commit(self, commit: TableCommit) -> pa.Table:
+        """The files that hold the commit's rows, always in the same order, and how many rows the log says each has."""
+
+    def refuse_half(self, commit: TableCommit) -> None:
+        """An error where a position in the commit, which another kind of rows may have left, counts other files."""
+
+    def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
+        """The files of the snapshot that a commit left, asked for only where it is needed."""
+
+
+@dataclass(frozen=True)
+class AppendedRows:
+    """The rows that are new; commits that take rows away are what the options make of them."""
+
+    storage: Storage
+    options: StreamOptions
+
+    whole_commits = False
+
+    @property
+    def own_fields(self) -> list[pa.Field]:
+        return []
+
+    @property
+    def computed(self) -> Mapping[str, ComputedColumn]:
+        return {}
+
+    @property
+    def data_files(self) -> DataFiles:
+        return DeltaFiles(self.storage)
+
+    def of_commit(self, commit: TableCommit) -> pa.Table:
+        found = new_files(commit, self.options)
+        return found.append_column(ROW_COUNT, record_counts(commit.statistics_texts(found)))
+
+    def refuse_half(self, commit: TableCommit) -> None:
+        """Nothing: change rows come in whole commits, so only a stream of this kind stops inside one."""
+
+    def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
+        return files
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Every insert, delete and update, with the version and time of its commit; a snapshot's rows are inserts."""
+
+    storage: Storage
+
+    whole_commits = True
+
+    @property
+    def own_fields(self) -> list[pa.Field]:
+        return [pa.field(CHANGE_TYPE, pa.string()), *commit_fields()]
+
+    @property
+    def computed(self) -> Mapping[str, ComputedColumn]:
+        return {CHANGE_TYPE: ChangeType()}
+
+    @property
+    def data_files(self) -> DataFiles:
+        return ChangeFiles(self.storage)
+
+    def of_commit(self, commit: TableCommit) -> pa.Table:
+        _refuse_unreadable(commit)
+        found = change_files(commit, commit.partition_fields)
+        return found.append_column(ROW_COUNT, record_counts(found["stats"]))
+
+    def refuse_half(self, commit: TableCommit) -> None:
+        """Of a commit that only appends, the files are the same in the same order; of any other they are not."""
+        if commit.cdc.num_rows or pc.any(commit.removes["data_change"]).as_py():
+            raise HalfReadCommit(commit.storage.location, commit.version)
+
+    def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
+        found = commit()
+        _refuse_unreadable(found)
+        return inserted_files(found, files).append_column(ROW_COUNT, files[ROW_COUNT])
+
+
+def _refuse_unreadable(commit: TableCommit) -> None:
+    location, version = commit.storage.location, commit.version
+    if commit.metadata.properties.get(ENABLED, "false").lower() != "true":
+        raise ChangesNotRecorded(location, version, version, version, ENABLED)
+    own = {CHANGE_TYPE, *(field.name for field in commit_fields())}
+    taken = own & {name.lower() for name in commit.metadata.schema.names}
+    if taken:
+        raise UnsupportedFeature(location, f"its own column {min(taken)} in the change feed", "Rename the column.")

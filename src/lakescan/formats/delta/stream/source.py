@@ -1,0 +1,254 @@
+"""A Delta table as a stream: from one offset to the next, and from two offsets to the tasks between them.
+
+Each row of each new file is given exactly once: an offset says which file is next, the files of a version always
+come in the same order, and a batch is planned from its two offsets alone. What cannot be read stops the stream
+with an error after every row before it was given; it never becomes an empty batch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import pyarrow as pa
+
+from lakescan.errors import (
+    LakescanError,
+    SchemaChanged,
+    SchemaTrackingBegun,
+    SchemaTrackingNeeded,
+    TableReplaced,
+)
+from lakescan.formats.delta.changes.schema_changes import ADDED, WIDENED, changes
+from lakescan.formats.delta.log.commit_range import TableCommit, TableState
+from lakescan.formats.delta.log.log_segment import LogListing
+from lakescan.formats.delta.log.protocol import Metadata
+from lakescan.formats.delta.stream.offset import Position, StreamOffset, parse_offset
+from lakescan.formats.delta.stream.options import StreamOptions
+from lakescan.formats.delta.stream.rows import AppendedRows, ChangedRows, StreamRows
+from lakescan.formats.delta.stream.schema import StreamSchema
+from lakescan.formats.delta.stream.schema_log import SchemaLog
+from lakescan.formats.delta.stream.start import origin_of
+from lakescan.formats.delta.stream.walk import Walk
+from lakescan.formats.delta.table import DeltaTable
+from lakescan.scan.packing import pack
+from lakescan.stream.admission import Admission
+from lakescan.stream.offset import not_begun
+from lakescan.stream.origin import OriginOnce
+from lakescan.stream.stream import Limits, Offset, StreamTask
+
+
+class DeltaStream:
+    """Implements `scan.stream.Stream`."""
+
+    def __init__(self, table: DeltaTable, options: StreamOptions, schema: StreamSchema) -> None:
+        self.options = options
+        self.schema = schema
+        self._table = table
+        self._walk = Walk(table, options.relaxed, may_lose=not options.fail_on_data_loss)
+        self._rows: StreamRows = (
+            ChangedRows(table.storage) if options.read_change_feed else AppendedRows(table.storage, options)
+        )
+        tracked = options.schema_tracking_location
+        self._schema_log = None if tracked is None else SchemaLog.at(tracked, table.storage.configuration)
+        self._first: OriginOnce[Position] = OriginOnce()
+        self._tracking = False
+
+    @property
+    def location(self) -> str:
+        return self._table.location
+
+    def initial_offset(self) -> dict[str, Any]:
+        return not_begun()
+
+    def fix_end(self) -> None:
+        """Whatever is committed from now on is not read (Trigger.AvailableNow)."""
+        self._walk.fix_end()
+
+    def newest_offset(self) -> dict[str, Any]:
+        """Where a stream would be that has read everything; for its progress."""
+        newest = self._walk.listing().latest
+        return {**not_begun(), "version": newest + 1, "index": 0, "initialSnapshot": False, "newestVersion": newest}
+
+    def next_offset(self, start: Offset, limits: Limits) -> Offset:
+        """The end of the batch that begins at `start`: `start` itself where there is nothing to read."""
+        listing = self._walk.listing()
+        begun = parse_offset(start)
+        if begun is not None:
+            self._go_on(listing, begun.position.version)
+        offset = begun or self._begin(listing)
+        admission, end = Admission(limits), offset.position
+        first = end.version
+        try:
+            for version, files in self._files_from(listing, offset):
+                # Where commits before this one are gone, and may be.
+                end = end if version == end.version else Position(version)
+                whole = self._rows.whole_commits and not end.snapshot
+                taken = admission.admit(files["size"].slice(end.index), whole)
+                if end.index + taken < files.num_rows:
+                    end = Position(version, end.index + taken, end.snapshot)
+                    break
+                end = Position(version + 1)
+                if admission.full:
+                    break
+        except LakescanError:
+            # What lies before the commit at fault is given first; the next call comes to it again and raises.
+            if end == offset.position:
+                raise
+        if end == offset.position and begun is not None:
+            return start
+        return offset.at(end, self._notes(first, end, admission, listing.latest)).to_json()
+
+    def end_offset(self) -> Offset:
+        """The end of everything there is, for an engine that does not say where its batch begins."""
+        listing = self._walk.listing()
+        newest = self._walk.initial_state(listing, listing.latest)
+        origin = self._first.get(lambda: self._origin(listing))
+        return StreamOffset(newest.metadata.table_id, origin, Position(listing.latest + 1)).to_json()
+
+    def plan(self, start: Offset, end: Offset, parallelism: int) -> list[StreamTask]:
+        """The tasks of a batch."""
+        stop = parse_offset(end)
+        if stop is None:
+            return []
+        begun = parse_offset(start)
+        begin = begun or replace(stop, position=stop.origin or self._origin(self._walk.listing()))
+        if begin.position == stop.position:
+            return []
+        self._go_on(self._walk.listing(), stop.position.last_version)
+        tasks: list[StreamTask] = []
+        for state, files in self._batch_files(begin, stop.position):
+            plan = self.schema.read_plan(self._rows, state.metadata)
+            presented = self.schema.partition(self._rows, files, state.metadata)
+            packed = pack(self._wanted(presented), parallelism, besides=plan.wanted_of_files)
+            tasks.extend(StreamTask(plan, task) for task in packed)
+        return tasks
+
+    def commit(self, end: Offset) -> None:
+        """The batch is done; nothing before its end is asked for again."""
+        offset = parse_offset(end)
+        if offset is not None:
+            self._walk.forget(offset.position.version)
+
+    def _begin(self, listing: LogListing) -> StreamOffset:
+        origin = self._origin(listing)
+        if self._schema_log is not None and self._schema_log.newest() is None:
+            self._schema_log.append(self.schema.version, self.schema.metadata)
+        newest = self._walk.initial_state(listing, listing.latest)
+        return StreamOffset(newest.metadata.table_id, origin, origin)
+
+    def _go_on(self, listing: LogListing, version: int) -> None:
+        """A schema log that is new to a stream which began without it begins with the schema of this version."""
+        log = self._schema_log
+        if log is None or self._tracking:
+            return
+        if log.newest() is None:
+            at = min(version, listing.latest)
+            metadata = self._walk.state_at(listing, at).metadata
+            log.append(at, metadata)
+            if self.schema.differs(metadata):
+                raise SchemaTrackingBegun(self.location, at, log.storage.location)
+        self._tracking = True
+
+    def _origin(self, listing: LogListing) -> Position:
+        newest = self._walk.initial_state(listing, listing.latest)
+        return origin_of(self._table, listing, self.options, newest.metadata.properties)
+
+    def _files_from(self, listing: LogListing, offset: StreamOffset) -> Iterator[tuple[int, pa.Table]]:
+        """Each version from the offset on, with the files that are its rows."""
+        position = offset.position
+        if position.snapshot:
+            self._check_snapshot(listing, offset)
+            yield position.version, self._initial_files(listing, position.version)
+            position = position.after_version()
+        for commit in self._walk.commits(listing, position.version, listing.latest):
+            self._check(listing, offset, commit)
+            yield commit.version, self._rows_of(commit, position)
+
+    def _batch_files(self, begin: StreamOffset, end: Position) -> Iterator[tuple[TableState, pa.Table]]:
+        """The batch's files, those of versions in one and the same state together."""
+        listing = self._walk.listing()
+        start = begin.position
+        if start.snapshot:
+            state = self._check_snapshot(listing, begin)
+            files = self._initial_files(listing, start.version)
+            stop = end.index if end.snapshot else files.num_rows
+            yield state, files.slice(start.index, stop - start.index)
+            if end.snapshot:
+                return
+            start = start.after_version()
+        commits = self._walk.commits(listing, start.version, end.last_version)
+        for state, run in groupby(commits, attrgetter("state")):
+            parts = []
+            for commit in run:
+                self._check(listing, begin, commit)
+                files = self._rows_of(commit, start)
+                first = start.index if commit.version == start.version else 0
+                stop = end.index if commit.version == end.version else files.num_rows
+                parts.append(files.slice(first, stop - first))
+            yield state, pa.concat_tables(parts)
+
+    def _wanted(self, files: pa.Table) -> pa.Table:
+        """Without the files that the user excludes. They are positions in their commit as any other."""
+        exclude = self.options.exclude
+        if exclude is None:
+            return files
+        return files.filter(pa.array([exclude.search(path) is None for path in files["path"].to_pylist()], pa.bool_()))
+
+    def _rows_of(self, commit: TableCommit, begin: Position) -> pa.Table:
+        if commit.version == begin.version and begin.index:
+            self._rows.refuse_half(commit)
+        return self._rows.of_commit(commit)
+
+    def _initial_files(self, listing: LogListing, version: int) -> pa.Table:
+        """The files of the initial snapshot, oldest first."""
+        files = self._walk.initial_files(version)
+        return self._rows.of_snapshot(files, lambda: next(self._walk.commits(listing, version, version)))
+
+    def _check_snapshot(self, listing: LogListing, offset: StreamOffset) -> TableState:
+        version = offset.position.version
+        state = self._walk.initial_state(listing, version)
+        self._check_table(offset, state.metadata)
+        self.schema.check(self.location, version, state.metadata)
+        return state
+
+    def _check(self, listing: LogListing, offset: StreamOffset, commit: TableCommit) -> None:
+        """An error where the commit's rows cannot be given: another table, or another schema."""
+        self._check_table(offset, commit.metadata)
+        if self._schema_log is not None and commit.version > self.schema.version:
+            self._check_tracked(self._schema_log, commit, offset.position == Position(commit.version))
+            return
+        self.schema.check(self.location, commit.version, commit.metadata)
+        if self._schema_log is not None or not commit.changes_state or offset.origin == Position(commit.version):
+            return
+        previous = self._walk.state_before(listing, commit.version)
+        differing = changes(previous.metadata, commit.metadata) if previous else []
+        breaking = [change.text for change in differing if change.kind not in (ADDED, WIDENED)]
+        if breaking:
+            raise SchemaTrackingNeeded(self.location, commit.version, " and ".join(breaking))
+
+    def _check_tracked(self, log: SchemaLog, commit: TableCommit, reached: bool) -> None:
+        """With a schema log any change stops the stream; when it has come to it, the new schema is written down."""
+        what = self.schema.differs(commit.metadata)
+        if not what:
+            return
+        if reached:
+            log.append(commit.version, commit.metadata)
+        raise SchemaChanged(self.location, commit.version, what)
+
+    def _check_table(self, offset: StreamOffset, found: Metadata) -> None:
+        if found.table_id != offset.table_id:
+            raise TableReplaced(self.location, offset.table_id, found.table_id)
+
+    def _notes(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
+        last = end.last_version
+        notes: dict[str, Any] = {
+            "fromVersion": first,
+            "toVersion": last,
+            "files": admission.files,
+            "bytes": admission.bytes,
+            "newestVersion": newest,
+            "versionsBehind": max(0, newest - last),
+        }
+        return {**notes, "warning": self._walk.warning} if self._walk.warning else notes

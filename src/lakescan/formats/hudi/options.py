@@ -1,0 +1,168 @@
+"""The options of reads of Hudi tables, named as in Hudi and with its meaning: the table, and what a batch asks.
+
+`hoodie.datasource.query.type` says which of a table's rows are wanted. A snapshot is everything, base and log files
+merged. A read-optimized query is the base files alone: faster, and each file group as it was when last compacted. An
+incremental query is the rows that the commits of a range wrote: those completed after its begin and not after its end.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from lakescan.errors import InvalidOption, UnsupportedFeature, VersionNotFound
+from lakescan.formats.hudi.snapshot import HudiSnapshot
+from lakescan.formats.hudi.table import HudiTable
+from lakescan.formats.hudi.timeline.timeline import Timeline
+from lakescan.options import TIME, TRUE_OR_FALSE, Option, Options, Read, Value, one_of
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+AS_OF = "as.of.instant"
+BEGIN = "hoodie.datasource.read.begin.instanttime"
+END = "hoodie.datasource.read.end.instanttime"
+_FORMAT = "hoodie.datasource.query.incremental.format"
+_TRAVEL = ("versionAsOf", "timestampAsOf", AS_OF)
+_TYPES = ("snapshot", "read_optimized", "incremental")
+_EARLIEST = "earliest"
+# After every instant of a timeline.
+_NO_COMMIT = "9" * 17
+_SPELLED = re.compile(r"^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{3}))?)?$")
+_TYPE = Value(
+    "`snapshot`, `read_optimized` or `incremental`",
+    "neither 'snapshot' nor 'read_optimized' nor 'incremental'",
+    lambda text: text.strip().lower() in _TYPES,
+)
+_INSTANT = Value(
+    "an instant of 14 or 17 digits, or a time as `2024-01-31 12:00:00` in the zone of the timeline",
+    "neither an instant (digits) nor a time as 2024-01-31 12:00:00",
+    lambda text: text.strip().isdigit() or bool(_SPELLED.match(text.strip())),
+)
+_BEGIN = Value(f"{_INSTANT.says}, or `earliest`", _INSTANT.wrong, lambda text: text == _EARLIEST or _INSTANT.fits(text))
+_STREAM = (Read.STREAM,)
+
+OPTIONS = Options(
+    "hudi",
+    (
+        Option(
+            QUERY_TYPE,
+            (Read.BATCH,),
+            _TYPE,
+            "All rows, those of base files alone, or those that a range of commits wrote.",
+            sets_rows=True,
+        ),
+        *(
+            Option(name, (Read.BATCH,), value, says, sets_rows=True, asks_one_version=True)
+            for name, value, says in (
+                ("versionAsOf", Value("an instant"), "The instant to read."),
+                ("timestampAsOf", TIME, "The newest instant not after that moment is read."),
+                (AS_OF, _INSTANT, "The newest instant not after this one is read."),
+            )
+        ),
+        Option(
+            BEGIN,
+            (Read.BATCH,),
+            _BEGIN,
+            "Of an incremental query: commits completed after this instant are read.",
+            sets_rows=True,
+        ),
+        Option(END, (Read.BATCH,), _INSTANT, "Of an incremental query: and not after this one.", sets_rows=True),
+        Option(
+            _FORMAT,
+            (Read.BATCH,),
+            Value("`latest_state`", "not 'latest_state'", lambda text: text.strip().lower() == "latest_state"),
+            "Of an incremental query: rows as they are after its end.",
+        ),
+        Option(
+            "mergeSchema", (Read.BATCH, Read.STREAM), TRUE_OR_FALSE, "Nothing: rows have the schema the timeline says."
+        ),
+        Option(
+            "startingVersion",
+            _STREAM,
+            Value("an instant, or `latest`"),
+            "The first commit whose rows a stream gives.",
+        ),
+        Option("startingTimestamp", _STREAM, TIME, "The first commit not before that time is the first."),
+        Option("maxFilesPerTrigger", _STREAM, Value("a number above zero"), "The most files of a batch of a stream."),
+        Option("maxBytesPerTrigger", _STREAM, Value("a size, as `10m`"), "The most bytes of a batch of a stream."),
+    ),
+)
+
+
+def asked_of(table: HudiTable, given: Mapping[str, str], newest: Callable[[], HudiSnapshot]) -> HudiSnapshot:
+    """What a batch with these options reads; `newest` is for one that asks for nothing else."""
+    travel = one_of(given, *_TRAVEL)
+    if range_asked(given):
+        if travel is not None:
+            raise InvalidOption(travel, f"an incremental query reads a range of commits: give {BEGIN} and {END}.")
+        return _incremental(table, given)
+    for name in (BEGIN, END):
+        if name in given:
+            raise InvalidOption(name, f"it is for an incremental query. Add {QUERY_TYPE} = incremental.")
+    if travel is None:
+        found = newest()
+    elif travel == AS_OF:
+        found = table.snapshot(_instant_as_of(newest().timeline, given[AS_OF]))
+    else:
+        found = table.snapshot(given.get("versionAsOf"), given.get("timestampAsOf"))
+    optimized = given.get(QUERY_TYPE, "").strip().lower() == "read_optimized"
+    return found.read_optimized() if optimized else found
+
+
+def range_asked(given: Mapping[str, str]) -> str | None:
+    return QUERY_TYPE if given.get(QUERY_TYPE, "").strip().lower() == "incremental" else None
+
+
+def pinned(snapshot: HudiSnapshot, given: Mapping[str, str]) -> dict[str, str]:
+    """The options that ask for just what a snapshot is that was read with `given`."""
+    own = {name: value for name, value in given.items() if name not in _TRAVEL}
+    if range_asked(given):
+        # Commits of later on may end before an end that is to come.
+        newest = max(_ended(snapshot.timeline).values(), default=snapshot.instant)
+        return {**own, END: min(_digits(given[END]), newest) if END in given else newest}
+    return {**own, "versionAsOf": snapshot.instant}
+
+
+def _instant_as_of(timeline: Timeline, text: str) -> str:
+    wanted = _digits(text).ljust(17, "9")
+    reached = [instant for instant in timeline.instants if instant.ljust(17, "9") <= wanted]
+    if not reached:
+        earliest = timeline.instants[0] if timeline.instants else timeline.newest()
+        raise VersionNotFound(timeline.storage.location, f"{AS_OF} = {text}", earliest, timeline.newest())
+    return reached[-1]
+
+
+def _incremental(table: HudiTable, given: Mapping[str, str]) -> HudiSnapshot:
+    if BEGIN not in given:
+        raise InvalidOption(QUERY_TYPE, f"an incremental query needs {BEGIN}, after which its commits begin.")
+    table.refuse_changes_without_meta_fields()
+    timeline = table.snapshot().timeline
+    begin = "" if given[BEGIN] == _EARLIEST else _digits(given[BEGIN])
+    end = _digits(given[END]) if END in given else _NO_COMMIT
+    ended = _ended(timeline)
+    chosen = [instant for instant, at in ended.items() if begin < at <= end]
+    if timeline.has_archived and all(at > begin for at in ended.values()):
+        raise VersionNotFound(
+            table.location, f"{BEGIN} = {given[BEGIN]}, after which commits were archived", min(ended), max(ended)
+        )
+    if not chosen:
+        return HudiSnapshot.of(table.storage, timeline.newest(), timeline, since=_NO_COMMIT)
+    between = [instant for instant in timeline.instants if chosen[0] <= instant <= chosen[-1]]
+    if between != chosen:
+        raise UnsupportedFeature(
+            table.location,
+            f"an incremental query from {given[BEGIN]} of commits that overlapped in time",
+            "Give a begin and an end at which no write was under way.",
+        )
+    return HudiSnapshot.of(table.storage, chosen[-1], timeline, since=chosen[0])
+
+
+def _ended(timeline: Timeline) -> dict[str, str]:
+    """When each commit was completed, by which Hudi tells ranges; before table version 8, its own name."""
+    return {instant: timeline.completions.get(instant, instant) for instant in timeline.instants}
+
+
+def _digits(text: str) -> str:
+    """An instant as a timeline writes it; Hudi takes times too, and reads them in the timeline's own zone."""
+    found = _SPELLED.match(text.strip())
+    if found is None:
+        return text.strip()
+    year, month, day, hour, minute, second, millis = found.groups()
+    return "".join((year, month, day, hour or "00", minute or "00", second or "00", millis or "000"))

@@ -1,0 +1,172 @@
+"""Spark's aggregations in the planner's words, and scans that answer them.
+
+An aggregation is taken whole or not at all: every key a column, every function one that is computed exactly as
+Spark computes it. Where the log alone gives the answer it is complete, and Spark runs no job for it; otherwise
+Spark merges the partial rows that the scan gives.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from lakescan.errors import InternalError
+from lakescan.predicate import Column
+from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation, Function
+from lakescan.scan.aggregates import can_average, can_read
+from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.plan import Plan
+from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
+from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.planners import Planning
+from lakescan.spark.dsv2.scan import SparkScan
+
+_FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max"}
+
+
+def translate_aggregation(found: JavaObject, spark_schema: dict[str, Any]) -> Aggregation | None:
+    """The aggregation, None where some part of it is not ours to compute."""
+    keys = [_column(key, spark_schema) for key in found.groupByExpressions()]
+    functions = [_aggregate(function, spark_schema) for function in found.aggregateExpressions()]
+    if None in keys or None in functions:
+        return None
+    return Aggregation(
+        tuple(key for key in keys if key is not None), tuple(found for found in functions if found is not None)
+    )
+
+
+def averaged_columns(found: JavaObject, spark_schema: dict[str, Any]) -> set[Column]:
+    """The columns whose AVG is asked for. Spark asks for a sum and a count next, and adds them up otherwise."""
+    averages = [function for function in found.aggregateExpressions() if _kind(function) == "Avg"]
+    columns = [_column(average.column(), spark_schema) for average in averages]
+    return {column for column in columns if column is not None}
+
+
+def _aggregate(function: JavaObject, spark_schema: dict[str, Any]) -> Aggregate | None:
+    kind = _kind(function)
+    if kind == "CountStar":
+        return Aggregate("count_rows")
+    distinct = kind in ("Count", "Sum") and function.isDistinct()
+    if kind not in _FUNCTIONS or (distinct and kind != "Count"):
+        return None
+    column = _column(function.column(), spark_schema)
+    return None if column is None else Aggregate("count_distinct" if distinct else _FUNCTIONS[kind], column)
+
+
+def _column(expression: JavaObject, spark_schema: dict[str, Any]) -> Column | None:
+    if _kind(expression) != "FieldReference":
+        return None
+    path = tuple(expression.fieldNames())
+    return Column(path) if plain_field(spark_schema, path) is not None else None
+
+
+def _kind(found: JavaObject) -> str:
+    return str(found.getClass().getSimpleName())
+
+
+def partial_schema(how: Aggregation, spark_schema: dict[str, Any]) -> StructType:
+    """The columns of a partial row in Spark's types."""
+    types = [_type_of(key, spark_schema) for key in how.keys]
+    types += [_result_type(found, spark_schema) for found in how.aggregates]
+    names = [f"key_{at}" for at in range(len(how.keys))] + [f"value_{at}" for at in range(len(how.aggregates))]
+    return StructType.fromJson({"type": "struct", "fields": list(_fields(names, types))})
+
+
+def _fields(names: Iterable[str], types: Iterable[Any]) -> Iterable[dict[str, Any]]:
+    for name, type_ in zip(names, types, strict=True):
+        yield {"name": name, "type": type_, "nullable": True, "metadata": {}}
+
+
+def _result_type(found: Aggregate, spark_schema: dict[str, Any]) -> Any:
+    if found.column is None or found.function in COUNTS:
+        return "long"
+    type_ = _type_of(found.column, spark_schema)
+    if found.function == "sum":
+        return "double" if type_ in ("float", "double") else "long"
+    return type_
+
+
+def _type_of(column: Column, spark_schema: dict[str, Any]) -> Any:
+    field = plain_field(spark_schema, column.path)
+    assert field is not None, f"{column} was found before"
+    return field["type"]
+
+
+class PushedAggregates:
+    """The aggregation that Spark offers to one scan, and what became of it."""
+
+    def __init__(self, spark_schema: dict[str, Any]) -> None:
+        self._spark_schema = spark_schema
+        self._averaged: set[Column] = set()
+        self._considered: tuple[Aggregation, Plan] | None = None
+        self.pushed: tuple[Aggregation, Plan] | None = None
+
+    def is_complete(self, found: JavaObject, rows: ScanBuilder) -> bool:
+        """Whether the scan gives the final rows; Spark asks this first, and again where it rewrote an AVG."""
+        self._averaged |= averaged_columns(found, self._spark_schema)
+        planned = self._planned(found, rows)
+        return planned is not None and planned[1].metadata_only
+
+    def push(self, found: JavaObject, rows: ScanBuilder) -> bool:
+        planned = self._planned(found, rows)
+        if planned is None:
+            return False
+        plan = planned[1]
+        if not (plan.metadata_only or (can_read(plan) and can_average(plan, self._averaged))):
+            return False
+        self.pushed = planned
+        return True
+
+    def build(self, bridge: Bridge) -> Proxy:
+        assert self.pushed is not None, "no aggregation was pushed"
+        how, plan = self.pushed
+        schema = partial_schema(how, self._spark_schema)
+        return (
+            MetadataScan(bridge, plan, schema) if plan.metadata_only else SparkScan(bridge, Planning.done(plan), schema)
+        )
+
+    def _planned(self, found: JavaObject, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
+        settings = rows.spec.settings
+        how = translate_aggregation(found, self._spark_schema)
+        if how is None or not (settings.aggregates or settings.partial_aggregates):
+            return None
+        if self._considered is None or self._considered[0] != how:
+            self._considered = how, rows.aggregate(how).build()
+        return self._considered
+
+
+class MetadataScan(BatchScan):
+    """An answer that needs no data: Spark takes the rows as they are."""
+
+    def __init__(self, bridge: Bridge, plan: Plan, schema: StructType) -> None:
+        super().__init__(bridge)
+        self.last_run = plan
+        self._schema = schema
+
+    @property
+    def token(self) -> str:
+        return f"metadata {self.last_run.spec.token}"
+
+    def readSchema(self) -> JavaObject:
+        return self.bridge.data_type(self._schema.json())
+
+    def rows(self) -> JavaObject:
+        return self.bridge.internal_rows(self.last_run.ready, self._schema)
+
+    def description(self) -> str:
+        return f"{self.last_run.spec.description} metadata_only=true"
+
+    def supportedCustomMetrics(self) -> JavaObject:
+        return self.bridge.array("org.apache.spark.sql.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> JavaObject:
+        return self.bridge.array("org.apache.spark.sql.connector.metric.CustomTaskMetric", [])
+
+    def columnarSupportMode(self) -> JavaObject:
+        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
+
+    def toBatch(self) -> None:
+        raise InternalError("Spark asks for tasks of a scan whose rows are here already")
+
+    class Java:
+        implements = (READ + "LocalScan",)

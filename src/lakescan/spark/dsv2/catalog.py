@@ -1,0 +1,311 @@
+"""Catalogs for a session's SQL: one a format, whose tables are paths, and `lake`, whose tables have names.
+
+Installing puts them into a running session and changes nothing else in it. They only read: a statement that
+would write is refused, or left to the format's own catalog where the session has it and it takes paths. Where a
+format's own switch is off, no table of that format is theirs.
+"""
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakescan import formats
+from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound, UnsupportedFeature, WrongFormat
+from lakescan.formats import format_at, format_named, no_table, state_options
+from lakescan.io.storage import Storage
+from lakescan.scan.format import AnyFormat
+from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.loads import (
+    load_options,
+    loads_no_relation,
+    namespaces,
+    no_such_namespace,
+    session_catalog,
+    write_asked,
+)
+from lakescan.spark.dsv2.table import SparkTable, load_snapshot, table_format
+from lakescan.spark.python_source.source import LakescanDataSource
+
+NAMES = "lake"
+_NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
+
+
+class LakeCatalog(Proxy):
+    """A read-only catalog; subclasses say where a name's table is."""
+
+    _namespace: tuple[str, ...] = ()
+    """The one namespace, which need not be written."""
+
+    def __init__(self, bridge: Bridge, name: str) -> None:
+        super().__init__(bridge)
+        self._catalog_name = name
+
+    def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
+        """Where the table of a name is, None where there is no such name."""
+        return None
+
+    def _claims(self, format_: str | None) -> bool:
+        """Whether this catalog is for tables of a format; None is that of no table."""
+        return format_ is not None and _is_read_here(self.bridge.spark, format_named(format_))
+
+    def _refuse(self, location: str | None, format_: str | None) -> None:
+        """Raise an error that says more than that there is no table, where there is more to say."""
+
+    def _left_to(self, statement: str | None) -> JavaObject | None:
+        """The format's own catalog, for what this one does not serve: a statement that writes, or asks no rows."""
+        return None
+
+    def _owns_name(self, identifier: JavaObject) -> JavaObject:
+        """A table's name as the format's own catalog has it."""
+        names = self.bridge.array("java.lang.String", [self._catalog_name])
+        return self.bridge.java_class(CATALOG + "Identifier").of(names, identifier.name())
+
+    def _options(self, name: str) -> Mapping[str, str]:
+        """The read options of every scan of a table."""
+        return {}
+
+    def _names(self) -> list[str]:
+        return []
+
+    def initialize(self, name: str, options: JavaObject) -> None:
+        return None
+
+    def name(self) -> str:
+        return self._catalog_name
+
+    def defaultNamespace(self) -> JavaObject:
+        return self.bridge.array("java.lang.String", [])
+
+    def capabilities(self) -> JavaObject:
+        return self.bridge.java_set([])
+
+    def tableStateOptionKeys(self) -> JavaObject:
+        """The options with which `loadTable` is called, in Spark 4.3; before, only a scan is told its options."""
+        return self.bridge.java_set(state_options())
+
+    def changelogStateOptionKeys(self) -> JavaObject:
+        return self.bridge.java_set([])
+
+    def useNullableQuerySchema(self) -> bool:
+        return True
+
+    def listTableSummaries(self, namespace: JavaObject) -> JavaObject:
+        summary = self.bridge.java_class(CATALOG + "TableSummary")
+        found = [summary.of(identifier, "EXTERNAL") for identifier in self.listTables(namespace)]
+        return self.bridge.array(CATALOG + "TableSummary", found)
+
+    def listTables(self, namespace: JavaObject) -> JavaObject:
+        identifier = self.bridge.java_class(CATALOG + "Identifier")
+        names = sorted(self._names()) if tuple(namespace) in ((), self._namespace) else []
+        # Spark's `listTables` cannot say the name of a table in no namespace.
+        inside = self.bridge.array("java.lang.String", self._namespace)
+        return self.bridge.array(CATALOG + "Identifier", [identifier.of(inside, name) for name in names])
+
+    def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable | JavaObject:
+        """Overloaded in Java: the table now, at a version (text), at a time (microseconds), or in a context."""
+        statement = write_asked(when)
+        own = self._left_to(statement)
+        if own is not None:
+            # Whatever else is told of such a load is for catalogs that check privileges.
+            return own.loadTable(self._owns_name(identifier))
+        if statement is not None:
+            raise ReadOnly(f"the catalog {self._catalog_name}", statement)
+        location = self._location(tuple(identifier.namespace()), identifier.name())
+        format_ = None if location is None else table_format(self.bridge, location)
+        if location is None or not self._claims(format_):
+            self._refuse(location, format_)
+            raise self.bridge.no_such_table(identifier)
+        travel = self.bridge.time_travel(when[0]) if when else None
+        version = travel if isinstance(travel, str) else None
+        timestamp = _moment(travel) if isinstance(travel, int) else None
+        options, defaults = load_options(self.bridge, when), self._options(identifier.name())
+        try:
+            snapshot, asked = load_snapshot(self.bridge, location, version, timestamp, options, defaults)
+        except TableNotFound as missing:
+            raise self.bridge.no_such_table(identifier) from missing
+        return SparkTable(self.bridge, f"{self._catalog_name}.`{identifier.name()}`", snapshot, asked)
+
+    def tableExists(self, identifier: JavaObject) -> bool:
+        location = self._location(tuple(identifier.namespace()), identifier.name())
+        return location is not None and self._claims(format_at(Storage.at(location)))
+
+    def invalidateTable(self, identifier: JavaObject) -> None:
+        return None
+
+    def loadChangelog(self, *arguments: Any) -> None:
+        raise UnsupportedFeature(
+            f"the catalog {self._catalog_name}", "a table's changes by SQL", "Use lakescan.changes(spark, path, start)."
+        )
+
+    def createTableLike(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
+        return self._writer("CREATE TABLE LIKE").createTableLike(self._owns_name(identifier), *arguments)
+
+    def createTable(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
+        own = self._writer("CREATE TABLE")
+        if len(arguments) == 1:
+            # All that Spark knows in one object: Py4J does not find a method that an interface gives by default.
+            info = arguments[0]
+            arguments = (info.columns(), info.partitions(), info.properties())
+        return own.createTable(self._owns_name(identifier), *arguments)
+
+    def alterTable(self, identifier: JavaObject, changes: JavaObject) -> JavaObject:
+        return self._writer("ALTER TABLE").alterTable(self._owns_name(identifier), changes)
+
+    def dropTable(self, identifier: JavaObject) -> bool:
+        return bool(self._writer("DROP TABLE").dropTable(self._owns_name(identifier)))
+
+    def purgeTable(self, identifier: JavaObject) -> bool:
+        return bool(self._writer("DROP TABLE PURGE").purgeTable(self._owns_name(identifier)))
+
+    def renameTable(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "ALTER TABLE RENAME")
+
+    def _writer(self, statement: str) -> JavaObject:
+        own = self._left_to(statement)
+        if own is None:
+            raise ReadOnly(f"the catalog {self._catalog_name}", statement)
+        return own
+
+    # Namespaces: one where tables have names, and none where they are paths
+
+    def listNamespaces(self, *namespace: JavaObject) -> JavaObject:
+        inside = tuple(namespace[0]) if namespace else ()
+        if inside not in ((), self._namespace):
+            raise no_such_namespace(self.bridge, namespace[0])
+        return namespaces(self.bridge, [] if inside else self._namespace)
+
+    def namespaceExists(self, namespace: JavaObject) -> bool:
+        return tuple(namespace) in ((), self._namespace)
+
+    def loadNamespaceMetadata(self, namespace: JavaObject) -> JavaObject:
+        if tuple(namespace) not in ((), self._namespace):
+            raise no_such_namespace(self.bridge, namespace)
+        return self.bridge.java_map({})
+
+    def createNamespace(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "CREATE NAMESPACE")
+
+    def alterNamespace(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "ALTER NAMESPACE")
+
+    def dropNamespace(self, *arguments: Any) -> None:
+        raise ReadOnly(f"the catalog {self._catalog_name}", "DROP NAMESPACE")
+
+    class Java:
+        implements = (CATALOG + "TableCatalog", CATALOG + "SupportsNamespaces")
+
+
+class PathCatalog(LakeCatalog):
+    """Tables of one format by their path, under the format's name: ``name.`/path` ``."""
+
+    def __init__(self, bridge: Bridge, format_: AnyFormat) -> None:
+        super().__init__(bridge, format_.name)
+        self._format = format_
+
+    def _claims(self, format_: str | None) -> bool:
+        return format_ == self._catalog_name and super()._claims(format_)
+
+    def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
+        return None if namespace or not name else name
+
+    def _refuse(self, location: str | None, format_: str | None) -> None:
+        if location is not None and format_ is not None and format_ != self._catalog_name:
+            raise WrongFormat(location, self._catalog_name, format_)
+
+    def _left_to(self, statement: str | None) -> JavaObject | None:
+        """Where the session has the format's own catalog and its name was claimed, that writes and describes tables."""
+        own = self._format.own_catalog
+        if own is None or not own.serves_paths or not _is_sessions_own(self.bridge.spark, self._format):
+            return None
+        return session_catalog(self.bridge) if statement is not None or loads_no_relation(self.bridge) else None
+
+
+class NameCatalog(LakeCatalog):
+    """Tables by the name they were attached under: `lake.orders`, which is `lake.default.orders`."""
+
+    _namespace = ("default",)
+
+    def __init__(self, bridge: Bridge, name: str) -> None:
+        super().__init__(bridge, name)
+        self.attached: dict[str, tuple[str, Mapping[str, str]]] = {}
+
+    def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
+        found = self.attached.get(name.lower())
+        return None if namespace not in ((), self._namespace) or found is None else found[0]
+
+    def _options(self, name: str) -> Mapping[str, str]:
+        return self.attached[name.lower()][1]
+
+    def _names(self) -> list[str]:
+        return list(self.attached)
+
+
+def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> NameCatalog:
+    """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`.
+
+    A format's name is left to its own catalog where the session has that, unless the name is claimed.
+    """
+    bridge = Bridge(spark)
+    for format_ in formats.FORMATS:
+        has_ours = isinstance(bridge.catalog(format_.name), PathCatalog)
+        if not _is_read_here(spark, format_):
+            if has_ours:
+                bridge.remove_catalog(format_.name)
+        elif not has_ours and (format_.name in claimed or _names_paths(spark, format_)):
+            bridge.put_catalog(format_.name, PathCatalog(bridge, format_))
+    names = bridge.catalog(NAMES)
+    if not isinstance(names, NameCatalog):
+        names = NameCatalog(bridge, NAMES)
+        bridge.put_catalog(NAMES, names)
+    bridge.register_data_source(LakescanDataSource)
+    return names
+
+
+def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
+    if not _NAME.fullmatch(name):
+        raise InvalidName(
+            name, "use letters, digits and underscores; no dots, slashes, backticks, spaces or line breaks."
+        )
+    location = Storage.at(path)
+    if format_at(location) is None:
+        raise no_table(location)
+    # A mistyped option is told here, where it is written, and not when a query runs.
+    _, asked = load_snapshot(Bridge(spark), location.location, options=options)
+    install_catalogs(spark).attached[name.lower()] = (location.location, asked.options)
+
+
+def _is_read_here(spark: SparkSession, format_: AnyFormat) -> bool:
+    """Whether a format's tables are read by Lakescan: its own switch decides; not set, its own catalog comes first."""
+    own = format_.own_catalog
+    if own is None or own.switch is None:
+        return True
+    switch = str(spark.conf.get(own.switch, "")).lower()
+    return switch == "true" if switch else not _has_own(spark, format_)
+
+
+def _names_paths(spark: SparkSession, format_: AnyFormat) -> bool:
+    """Whether the format's name is free, or the format's own switch gives it away."""
+    own = format_.own_catalog
+    return not _has_own(spark, format_) or (own is not None and own.switch is not None)
+
+
+def _has_own(spark: SparkSession, format_: AnyFormat) -> bool:
+    """Whether the session has the format's own catalog, or another one under its name."""
+    return _is_sessions_own(spark, format_) or bool(spark.conf.get(f"spark.sql.catalog.{format_.name}", ""))
+
+
+def _is_sessions_own(spark: SparkSession, format_: AnyFormat) -> bool:
+    """Whether the session's catalog is the format's own."""
+    own = format_.own_catalog
+    return own is not None and spark.conf.get("spark.sql.catalog.spark_catalog", "") == own.java_class
+
+
+def _moment(micros: int) -> datetime:
+    try:
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    except OverflowError as error:
+        raise InvalidVersion(micros, "the time is too far away.") from error

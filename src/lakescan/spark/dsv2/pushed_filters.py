@@ -1,0 +1,81 @@
+"""Which of the filters that Spark pushes are claimed, and what the others are good for.
+
+A filter is claimed, and Spark never sees it again, where the planner or the reader gives exactly Spark's answer:
+comparisons of a column with a literal of its own type or with a column of its own type, IN, IS NULL, prefixes,
+and every AND, OR, NOT and IS NULL over these; for all types but nested ones, NaN and -0.0 included. Functions,
+casts, collated strings and padded CHAR columns stay with Spark. What a filter that stays implies still skips.
+
+A filter behind one that may fail for some row is left to Spark, as Spark would not have come to it for that row.
+
+Where a plan has several scans of ours, filters on data columns are evaluated by the reader and left to Spark as
+well: Spark sends a join's values to the other side at run time only where it sees a filter on this one. It finds
+few rows left to look at.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from lakescan.predicate import TRUE, Expression, Predicate, columns_of, exact, implied
+from lakescan.predicate.failing import may_fail
+from lakescan.scan.builder import ScanBuilder
+from lakescan.spark.dsv2.columns import plain_field
+
+_THREADS_KEPT = 64
+
+
+class ScansOfAPlan:
+    """How many scans the plan has that a thread of the JVM is optimizing: Spark makes all builders before it uses one.
+
+    A count that is wrong, because a builder was never used, costs a filter evaluated twice and nothing else.
+    """
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[int, int] = OrderedDict()
+        self._in_use: set[int] = set()
+
+    def made(self, thread: int) -> None:
+        before = 0 if thread in self._in_use else self._made.get(thread, 0)
+        self._in_use.discard(thread)
+        self._made[thread] = before + 1
+        self._made.move_to_end(thread)
+        if len(self._made) > _THREADS_KEPT:
+            self._in_use.discard(self._made.popitem(last=False)[0])
+
+    def used(self, thread: int) -> bool:
+        """A builder is used; whether its scan is the only one."""
+        self._in_use.add(thread)
+        return self._made.get(thread, 1) == 1
+
+
+@dataclass(frozen=True)
+class FilterRules:
+    """What decides it for one scan: the table's schema as Spark sees it, and the session's time zone."""
+
+    spark_schema: dict[str, Any]
+    zone: str
+
+    def may_fail(self, expression: Expression, wanted: ScanBuilder) -> bool:
+        return may_fail(expression, wanted.spec.snapshot.schema)
+
+    def take(
+        self, expression: Expression, wanted: ScanBuilder, alone: bool = True, unfailing: bool = True
+    ) -> tuple[ScanBuilder, bool]:
+        """The scan with as much of the filter as it can have, and whether Spark need not know of it any more.
+
+        `alone`: the plan has no other scan; `unfailing`: no filter before this one may fail.
+        """
+        schema = wanted.spec.snapshot.schema
+        whole = exact(expression, schema)
+        if whole is None:
+            return wanted.skip_unless(self._plain(implied(expression, schema, self.zone))), False
+        if self._plain(whole) != whole:
+            return wanted, False
+        by_partition = all(column.path[0] in wanted.spec.snapshot.partition_columns for column in columns_of(whole))
+        if by_partition or (wanted.spec.settings.filters and unfailing):
+            return wanted.filter(whole), by_partition or alone or not wanted.spec.settings.runtime_filters
+        return wanted.skip_unless(whole), False
+
+    def _plain(self, predicate: Predicate) -> Predicate:
+        plain = all(plain_field(self.spark_schema, column.path) for column in columns_of(predicate))
+        return predicate if plain else TRUE

@@ -1,0 +1,144 @@
+"""A planned scan as Spark's `Scan` and `Batch`: statistics for the optimizer, tasks for the executors.
+
+Planning starts in the background when the scan is made, so the scans of one query are planned side by side;
+whoever asks for a result first waits for it. Equal scans compare equal, which lets Spark reuse an exchange.
+Filters that Spark finds at run time hold for the next batch only: another use of the same scan must not lose rows.
+"""
+
+import pickle
+from functools import cached_property
+
+from pyspark.sql.types import StructType
+
+from lakescan.predicate import Predicate, conjoin, exact
+from lakescan.reader.plan import ReadPlan
+from lakescan.scan.plan import Plan
+from lakescan.scan.planning import at_run_time, read_plan
+from lakescan.scan.statistics import has_bounds
+from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
+from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.metrics import metrics
+from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
+from lakescan.spark.dsv2.planners import Planning
+from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.statistics import SparkStatistics
+from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
+
+
+class SparkScan(BatchScan):
+    """A scan that Spark has finished pushing down to."""
+
+    def __init__(self, bridge: Bridge, planning: Planning, schema: StructType) -> None:
+        super().__init__(bridge)
+        self.spec = planning.spec
+        self._planning = planning
+        self._schema = schema
+        self._found_at_run_time: list[Predicate] = []
+        self._at_run_time: Plan | None = None
+
+    @property
+    def token(self) -> str:
+        return f"{self.spec.token} as {self._schema.json()}"
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, once it is there."""
+        return self._planning.plan.result()
+
+    @property
+    def last_run(self) -> Plan:
+        """The plan of the last batch: without the files that run time has shown not to matter."""
+        return self._at_run_time or self.plan
+
+    def readSchema(self) -> JavaObject:
+        return self.bridge.data_type(self._schema.json())
+
+    def description(self) -> str:
+        return self.spec.description
+
+    def toBatch(self) -> "SparkBatch":
+        found, self._found_at_run_time = self._found_at_run_time, []
+        self._at_run_time = at_run_time(self.plan, conjoin(found)) if found else None
+        return SparkBatch(self.bridge, self, self._at_run_time)
+
+    def filterAttributes(self) -> JavaObject:
+        """The columns by which values found at run time can drop files."""
+        if not self.spec.takes_runtime_filters:
+            return self.bridge.references([])
+        schema, output = self._schema.jsonValue(), self.spec.output
+        names = [field.name for field in output if has_bounds(field.type) and plain_field(schema, (field.name,))]
+        return self.bridge.references(names)
+
+    def supportsIterativePushdown(self) -> bool:
+        return False
+
+    def pushedPredicates(self) -> JavaObject:
+        return self.bridge.no_predicates()
+
+    def filter(self, predicates: JavaObject) -> None:
+        read = (exact(read_expression(self.bridge, predicate), self.spec.output) for predicate in predicates)
+        self._found_at_run_time = [predicate for predicate in read if predicate is not None]
+
+    def estimateStatistics(self) -> SparkStatistics:
+        return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics))
+
+    def estimateSizeInBytes(self) -> JavaObject:
+        return self.bridge.optional_long(self.plan.estimates().bytes)
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return False
+
+    def supportedCustomMetrics(self) -> JavaObject:
+        # One that is named and given no value would be shown as zero.
+        return self.bridge.metrics({name: text for name, (text, _) in metrics(self.last_run.planned).items()})
+
+    def reportDriverMetrics(self) -> JavaObject:
+        return self.bridge.metric_values({name: value for name, (_, value) in metrics(self.last_run.planned).items()})
+
+    def columnarSupportMode(self) -> JavaObject:
+        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
+
+    def input_partitions(self, plan: Plan) -> JavaObject:
+        tasks = plan.tasks(self.bridge.parallelism)
+        plain = plain_pieces(plan.read_plan, self._plain_columns, tasks)
+        return self.bridge.input_partitions(zip(map(pickle.dumps, tasks), plain, strict=True))
+
+    def reader_factory(self) -> JavaObject:
+        limited = self.spec.limit is not None
+        schema = worker_schema(self._schema)
+        read = shipped(partition_reader(self._read_plan))
+        return self.bridge.reader_factory(read, schema, limited, self._plain_columns)
+
+    @cached_property
+    def _read_plan(self) -> ReadPlan:
+        return read_plan(self.spec)
+
+    @cached_property
+    def _plain_columns(self) -> PlainColumns | None:
+        return plain_columns(self._read_plan, self._schema) if self.spec.settings.plain_files else None
+
+    class Java:
+        implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")
+
+
+class SparkBatch(Proxy):
+    """The scan's tasks: of the scan's plan, or of what is left of it at run time."""
+
+    def __init__(self, bridge: Bridge, scan: SparkScan, narrowed: Plan | None) -> None:
+        super().__init__(bridge)
+        self._scan = scan
+        self._narrowed = narrowed
+
+    @property
+    def token(self) -> str:
+        spec = self._scan.spec if self._narrowed is None else self._narrowed.spec
+        return f"batch of {spec.token} {self._scan.token}"
+
+    def planInputPartitions(self) -> JavaObject:
+        return self._scan.input_partitions(self._narrowed or self._scan.plan)
+
+    def createReaderFactory(self) -> JavaObject:
+        return self._scan.reader_factory()
+
+    class Java:
+        implements = (READ + "Batch",)

@@ -1,0 +1,116 @@
+"""What Catalyst pushes down, handed to the planner.
+
+Filters are claimed where they are evaluated exactly, and skip files and row groups even where Spark must evaluate
+them again (see `pushed_filters`). Columns are pruned, nested fields included. Limits, orders and aggregates come
+only where Spark has no filter left to evaluate.
+"""
+
+import json
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from lakescan.scan.limit import can_skip
+from lakescan.scan.settings import Settings
+from lakescan.scan.snapshot import Snapshot
+from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.dsv2.aggregates import PushedAggregates
+from lakescan.spark.dsv2.planners import planning
+from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
+from lakescan.spark.dsv2.scan import SparkScan
+from lakescan.spark.dsv2.sort_order import sort_columns
+from lakescan.types.schema import arrow_schema
+
+_SCANS = ScansOfAPlan()
+
+
+class SparkScanBuilder(Proxy):
+    """Collects the pushdowns of one scan."""
+
+    def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
+        super().__init__(bridge)
+        _SCANS.made(bridge.thread)
+        self._wanted = snapshot.scan().with_settings(settings)
+        self._aggregates = PushedAggregates(json.loads(snapshot.schema_json))
+        self._pushed: list[JavaObject] = []
+        self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
+        self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
+
+    def pushPredicates(self, predicates: JavaObject) -> JavaObject:
+        """Takes what it can and returns what Spark must still evaluate."""
+        left, alone, unfailing = [], _SCANS.used(self.bridge.thread), True
+        for predicate in predicates:
+            before, expression = self._wanted, read_expression(self.bridge, predicate)
+            self._wanted, claimed = self._rules.take(expression, before, alone, unfailing)
+            unfailing = unfailing and not self._rules.may_fail(expression, before)
+            if self._wanted != before:
+                self._pushed.append(predicate)
+            if not claimed:
+                left.append(predicate)
+        return self.bridge.predicates(left)
+
+    def pushedPredicates(self) -> JavaObject:
+        return self.bridge.predicates(self._pushed)
+
+    def supportsIterativePushdown(self) -> bool:
+        return False
+
+    def pruneColumns(self, schema: JavaObject) -> None:
+        found = json.loads(schema.json())
+        if not self._wanted.spec.settings.columns:
+            own = {field["name"] for field in self._spark_schema["fields"]}
+            hidden = [field for field in found["fields"] if field["name"] not in own]
+            found = {**found, "fields": [*self._spark_schema["fields"], *hidden]}
+        self._spark_schema = found
+        self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
+
+    def supportCompletePushDown(self, aggregation: JavaObject) -> bool:
+        return self._aggregates.is_complete(aggregation, self._wanted)
+
+    def pushAggregation(self, aggregation: JavaObject) -> bool:
+        return self._aggregates.push(aggregation, self._wanted)
+
+    def pushLimit(self, limit: int) -> bool:
+        if self._aggregates.pushed is not None or not self._wanted.spec.settings.limit:
+            return False
+        self._wanted = self._wanted.limit(limit)
+        return True
+
+    def pushTopN(self, orders: JavaObject, limit: int) -> bool:
+        by = sort_columns(orders, self._spark_schema)
+        if by is None or self._aggregates.pushed is not None or not self._wanted.spec.settings.top_n:
+            return False
+        self._wanted = self._wanted.first(limit, *by)
+        return True
+
+    def isPartiallyPushed(self) -> bool:
+        # Each task gives its own first rows: Spark still has to take the first of all.
+        return True
+
+    def pushOffset(self, offset: int) -> bool:
+        spec = self._wanted.spec
+        allowed = spec.settings.offset and spec.limit is None and spec.top is None and self._aggregates.pushed is None
+        if not allowed or not can_skip(self._wanted.build()):
+            return False
+        self._wanted = self._wanted.offset(offset)
+        return True
+
+    def build(self) -> Proxy:
+        _SCANS.used(self.bridge.thread)
+        if self._aggregates.pushed is not None:
+            return self._aggregates.build(self.bridge)
+        return SparkScan(self.bridge, planning(self._wanted.spec), StructType.fromJson(self._spark_schema))
+
+    class Java:
+        implements = tuple(
+            READ + name
+            for name in (
+                "SupportsPushDownV2Filters",
+                "SupportsPushDownRequiredColumns",
+                "SupportsPushDownAggregates",
+                "SupportsPushDownLimit",
+                "SupportsPushDownTopN",
+                "SupportsPushDownOffset",
+            )
+        )

@@ -1,0 +1,237 @@
+"""One version of a table as Spark's `Table`: its name, columns and properties, and the way to a scan.
+
+The version is fixed when Spark loads the table, so a query, however often it names the table, sees one version
+of it.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_type
+
+from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
+from lakescan.formats import asked, asks_one_version, checked, open_table, sets_rows
+from lakescan.io.storage import Storage
+from lakescan.options import Read
+from lakescan.scan.settings import Settings
+from lakescan.scan.snapshot import Snapshot, Table
+from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
+from lakescan.spark.dsv2.pinned import PinnedVersions
+from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
+
+_TABLES_KEPT = 32
+_PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a table was loaded for: options by their own names, and whether a version was asked for beside them."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    travelled: bool = False
+
+    def has(self, format_: str, name: str, value: str) -> bool:
+        """Whether an option changes nothing about the table as it was loaded."""
+        if not sets_rows(format_, name) or (self.travelled and asks_one_version(format_, name)):
+            return True
+        return self.options.get(name) == value
+
+
+class SparkTable(Proxy):
+    """A snapshot, named as the query named it."""
+
+    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot, asked: Asked | None = None) -> None:
+        super().__init__(bridge)
+        self.snapshot = snapshot
+        self._name = name
+        self._asked = asked or Asked()
+
+    @property
+    def token(self) -> str:
+        return self.snapshot.token
+
+    def name(self) -> str:
+        return self._name
+
+    def id(self) -> str:
+        return f"{self.snapshot.format}:{self.snapshot.location}"
+
+    def version(self) -> str:
+        return str(self.snapshot.version)
+
+    def schema(self) -> JavaObject:
+        return self.bridge.data_type(self.snapshot.schema_json)
+
+    def columns(self) -> JavaObject:
+        return self.bridge.columns(self.snapshot.schema_json)
+
+    def partitioning(self) -> JavaObject:
+        return self.bridge.identity_partitions(self.snapshot.partition_columns)
+
+    def properties(self) -> JavaObject:
+        own = {"provider": self.snapshot.format, "location": self.snapshot.location}
+        return self.bridge.java_map({**self.snapshot.properties, **own})
+
+    def capabilities(self) -> JavaObject:
+        return self.bridge.java_set([self.bridge.java_class(CATALOG + "TableCapability").BATCH_READ])
+
+    def constraints(self) -> JavaObject:
+        return self.bridge.array(CATALOG + "constraints.Constraint", [])
+
+    def metadataColumns(self) -> JavaObject:
+        hidden = self.snapshot.hidden_columns
+        return self.bridge.array(CATALOG + "MetadataColumn", [HiddenColumn(self.bridge, field) for field in hidden])
+
+    def canRenameConflictingMetadataColumns(self) -> bool:
+        return False
+
+    def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
+        given = self.bridge.text_map(options.asCaseSensitiveMap())
+        settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
+        if given:
+            self._refuse_what_was_not_asked(given)
+        return SparkScanBuilder(self.bridge, self.snapshot, settings)
+
+    def _refuse_what_was_not_asked(self, given: Mapping[str, str]) -> None:
+        """What a scan's options ask for must be what the table was loaded for."""
+        for name, value in checked(given, self.snapshot.format, Read.BATCH, Read.CHANGES).items():
+            if not self._asked.has(self.snapshot.format, name, value):
+                raise InvalidOption(
+                    name,
+                    "Spark up to 4.2 loads a table before it looks at options, so spark.read.option and WITH cannot "
+                    f"carry it; this is {self.bridge.spark.version}. Write lakescan.read(spark, path, options=...).",
+                )
+
+    def truncateTable(self, *options: JavaObject) -> bool:
+        # Spark loads a table to truncate it as if only to look at it: it is refused here, not when it is loaded.
+        raise ReadOnly(self._name, "TRUNCATE TABLE")
+
+    def supportedCustomMetrics(self) -> JavaObject:
+        return self.bridge.metrics({})
+
+    def reportDriverMetrics(self) -> JavaObject:
+        return self.bridge.metric_values({})
+
+    class Java:
+        implements = tuple(CATALOG + name for name in ("SupportsRead", "SupportsMetadataColumns", "TruncatableTable"))
+
+
+class HiddenColumn(Proxy):
+    """A column that a query may name and that no `*` stands for."""
+
+    def __init__(self, bridge: Bridge, field: pa.Field) -> None:
+        super().__init__(bridge)
+        self._field = field
+
+    @property
+    def token(self) -> str:
+        return f"{self._field.name}: {self._field.type}"
+
+    def name(self) -> str:
+        return str(self._field.name)
+
+    def dataType(self) -> JavaObject:
+        return self.bridge.data_type(from_arrow_type(self._field.type).json())
+
+    def isNullable(self) -> bool:
+        return bool(self._field.nullable)
+
+    def comment(self) -> str:
+        return "Which file a row comes from, and which row of it."
+
+    def transform(self) -> None:
+        return None
+
+    def metadataInJSON(self) -> None:
+        return None
+
+    class Java:
+        implements = (CATALOG + "MetadataColumn",)
+
+
+@lru_cache(maxsize=_TABLES_KEPT)
+def _kept(location: str, time_zone: str) -> Table:
+    return open_table(location, time_zone)
+
+
+def table_format(bridge: Bridge, path: str) -> str | None:
+    """The format of the table at a path, None where there is none; storage is not asked twice for a table's."""
+    try:
+        return _kept(Storage.at(path).location, bridge.time_zone).format
+    except TableNotFound:
+        return None
+
+
+def load_snapshot(
+    bridge: Bridge,
+    path: str | os.PathLike[str],
+    version: int | str | None = None,
+    timestamp: str | datetime | None = None,
+    options: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, str] | None = None,
+) -> tuple[Snapshot, Asked]:
+    """What a version or a moment and options ask for, and what that was; options win over those that are defaults.
+
+    Tables are kept between queries, so that an unchanged log is not read again.
+    """
+    table = _kept(Storage.at(path).location, bridge.time_zone)
+    travelled = version is not None or timestamp is not None
+
+    def chosen() -> Snapshot:
+        if travelled:
+            return table.snapshot(version, timestamp)
+        return _pinned(bridge).newest(bridge.query, table)
+
+    Settings.of(options or {})
+    given = checked(options or {}, table.format, Read.BATCH, Read.CHANGES)
+    travels = any(asks_one_version(table.format, name) for name in given)
+    kept = {
+        name: value
+        for name, value in (defaults or {}).items()
+        if not (travels and asks_one_version(table.format, name))
+    }
+    given = {**kept, **given}
+    return asked(table, given, chosen, travelled), Asked(given, travelled)
+
+
+def _pinned(bridge: Bridge) -> PinnedVersions:
+    """The one memory of a JVM's queries, whichever catalog asks."""
+    if bridge.gateway not in _PINNED:
+        _PINNED[bridge.gateway] = PinnedVersions(LivingObjects(bridge))
+    return _PINNED[bridge.gateway]
+
+
+def read_table(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    version: int | str | None,
+    timestamp: str | datetime | None,
+    options: Mapping[str, Any],
+) -> DataFrame:
+    bridge = Bridge(spark)
+    texts = {name: str(value) for name, value in options.items()}
+    snapshot, asked_for = load_snapshot(bridge, path, version, timestamp, texts)
+    twice = [name for name in asked_for.options if asks_one_version(snapshot.format, name)]
+    if twice and asked_for.travelled:
+        raise InvalidOption(twice[0], "version= or timestamp= is given too. Give one of the two.")
+    name = f"{snapshot.format}.`{snapshot.location}`"
+    return bridge.data_frame(SparkTable(bridge, name, snapshot, asked_for), texts)
+
+
+def read_changes(
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    start: int | str | datetime,
+    end: int | str | datetime | None,
+) -> DataFrame:
+    bridge = Bridge(spark)
+    table = _kept(Storage.at(path).location, bridge.time_zone)
+    changes = table.changes(start, end)
+    return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes), {})

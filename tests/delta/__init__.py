@@ -1,1 +1,0 @@
-"""Tests of `lakescan.delta`; a package, so that a module may be named like one of another folder."""
