@@ -69,7 +69,7 @@ def first_rows(path: Path) -> None:
 
 
 def first_rows_of_all(path: Path) -> None:
-    with patch.object(DeltaSnapshot, "beginnings", lambda snapshot: iter(())):
+    with patch.object(DeltaSnapshot, "partial_replays", lambda snapshot: iter(())):
         first_rows(path)
 
 

@@ -26,11 +26,11 @@ _ASKED_FIRST = 1024
 def plan_limit(snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings) -> PlannedFiles:
     """The files with the most rows, until they fill the limit; all files where they cannot.
 
-    Where one file of a beginning fills it, the rest of the table need not be listed: there is nothing less to open.
+    Where one file of a partial replay fills it, the rest of the table need not be listed: nothing less can be opened.
     """
     began = time.perf_counter()
-    for beginning in snapshot.beginnings():
-        found = _filled(plan_files(beginning, predicate, settings, "newest files"), predicate, limit)
+    for partial in snapshot.partial_replays():
+        found = _filled(plan_files(partial, predicate, settings, "newest files"), predicate, limit)
         if found is not None and found.files.num_rows <= 1:
             return replace(found, planning_ms=(time.perf_counter() - began) * 1000)
     planned = plan_files(snapshot, predicate, settings)

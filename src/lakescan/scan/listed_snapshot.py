@@ -20,7 +20,7 @@ from lakescan.scan.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class ListedSnapshot(ABC):
-    """A version of the table in a folder. What a format has no word for (hidden columns, beginnings, …) is empty."""
+    """A version of a table in a folder. What a format lacks (hidden columns, partial replays, …) is empty."""
 
     storage: Storage
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False, kw_only=True)
@@ -66,7 +66,7 @@ class ListedSnapshot(ABC):
         with self._lock:
             return self._files
 
-    def beginnings(self) -> Iterator[Snapshot]:
+    def partial_replays(self) -> Iterator[Snapshot]:
         return iter(())
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:

@@ -30,7 +30,7 @@ class PlannedFiles:
     """The files to read, and how they were arrived at."""
 
     snapshot: Snapshot
-    """What listed the files and speaks of them: the scan's snapshot or a beginning of it."""
+    """What listed the files and speaks of them: the scan's snapshot or a partial replay of it."""
     files: pa.Table
     steps: tuple[Step, ...]
     planning_ms: float

@@ -80,10 +80,10 @@ class Snapshot(Protocol):
     def files(self) -> pa.Table:
         """Every live file."""
 
-    def beginnings(self) -> "Iterator[Snapshot]":
+    def partial_replays(self) -> "Iterator[Snapshot]":
         """This version with only some of its files, then with more: each is listed without listing the rest.
 
-        What is said of files (`statistics`, `details`) is asked of the beginning that listed them. None are given where
+        What is said of files (`statistics`, `details`) is asked of the one that listed them. None are given where
         listing all of them is as fast.
         """
 

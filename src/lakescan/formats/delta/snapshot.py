@@ -2,7 +2,7 @@
 
 The version, its schema and its properties are known when the snapshot is made, because a table that cannot be
 read must be refused then. Files are read from the log when a scan asks, once, and kept as Arrow columns. A scan that
-needs only some files may ask for beginnings of the version: the same version with only its newest files.
+needs only some files may ask for partial replays of the version: the same version with only its newest files.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -36,7 +36,7 @@ class DeltaSnapshot(ListedSnapshot):
     zone: str
     _replay: Replay
     _some: LiveFiles | None = None
-    """The only files there are in a beginning of the version."""
+    """The only files there are in a partial replay of the version."""
 
     format = "delta"
 
@@ -100,8 +100,8 @@ class DeltaSnapshot(ListedSnapshot):
     def data_files(self) -> DeltaFiles:
         return DeltaFiles(self.storage)
 
-    def beginnings(self) -> "Iterator[DeltaSnapshot]":
-        return (replace(self, _some=some) for some in self._replay.beginnings())
+    def partial_replays(self) -> "Iterator[DeltaSnapshot]":
+        return (replace(self, _some=some) for some in self._replay.partial_replays())
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         if not is_tracked(names):

@@ -4,8 +4,8 @@ The newest action for a file wins, where a file is its path together with its de
 reconciled among themselves first; then a checkpoint's add stands unless some commit speaks of the same file.
 The live files stay Arrow columns throughout. A checkpoint or a compacted file that cannot be read, or that the
 version's checksum refutes, is passed over, with a warning, where the log can rebuild the version without it. Replay
-goes from the newest actions to the oldest, so whoever needs only some of the files (`beginnings`) need not read the
-rest of a long log.
+goes from the newest actions to the oldest, so whoever needs only some of the files (`partial_replays`) need not read
+the rest of a long log.
 """
 
 import warnings
@@ -96,10 +96,10 @@ class Replay:
     def live_files(self) -> "LiveFiles":
         return self._or_without(self._every_file, lambda replay: replay.live_files)
 
-    def beginnings(self) -> Iterator["LiveFiles"]:
+    def partial_replays(self) -> Iterator["LiveFiles"]:
         """Some of the live files, then more: the newest, each time without reading the rest of a long log."""
         if self._fallback is not None:
-            yield from self._fallback.beginnings()
+            yield from self._fallback.partial_replays()
             return
         try:
             if len(self.segment.commits) > _NEWEST_COMMITS or self._has_large_checkpoint:

@@ -204,7 +204,7 @@ def test_a_partition_filter_looks_among_the_same_files(table: DeltaBuilder, monk
     opened = Opened(monkeypatch)
     assert names(limited(table, 3, "p = 1")) == [adds[1]["add"]["path"]]
     assert opened.row_groups(file, "add.path") == [0, 1]
-    # None of the files in the beginning is of this partition.
+    # None of the files in the partial replay is of this partition.
     assert names(limited(table, 3, "p = 2"))[0] in {add["add"]["path"] for add in adds[2::3]}
     assert limited(table, 3, "p = 2").to_arrow()["p"].to_pylist() == [2, 2, 2]
 
@@ -332,8 +332,8 @@ def test_a_limit_gives_rows_of_the_table_and_as_many_as_there_are(
         snapshot = lakescan.open(table.path).snapshot()
         every = described_files(snapshot)
         assert len(every) == len(live)
-        for beginning in snapshot.beginnings():
-            assert described_files(beginning) <= every
+        for partial in snapshot.partial_replays():
+            assert described_files(partial) <= every
         wanted = [row for file in live for row in file.rows if FILTERS[predicate](*row)]
         for limit in limits:
             found = limited(table, limit, predicate).to_arrow().to_pylist()
@@ -343,7 +343,7 @@ def test_a_limit_gives_rows_of_the_table_and_as_many_as_there_are(
 
 
 def described_files(snapshot: Snapshot) -> set[str]:
-    """What a snapshot, or a beginning of it, says of its files."""
+    """What a snapshot, or a partial replay of it, says of its files."""
     files = snapshot.files()
     counts = member(snapshot.statistics(files, ()), "row_count")
     return set(map(str, files.drop_columns(["source", "row"]).append_column("rows", counts).to_pylist()))
