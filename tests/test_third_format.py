@@ -43,7 +43,7 @@ def ids(plan: Plan) -> list[int]:
 
 
 def files(plan: Plan) -> list[str]:
-    return plan.planned.files["path"].to_pylist()
+    return [str(path) for path in plan.planned.files["path"].to_pylist()]
 
 
 def test_a_filter_skips_files_and_rows(toys: ToyBuilder) -> None:
