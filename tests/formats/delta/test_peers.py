@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lakescan
-from lakescan.errors import InvalidFilter, UnsupportedType
+from lakescan.errors import InvalidFilter
 from tests.tables import DeltaBuilder
 
 
@@ -54,13 +54,14 @@ def test_a_char_cannot_be_compared_without_spark(chars: str) -> None:
     assert scan.filter("c IS NULL").build().to_arrow().num_rows == 1
 
 
-def test_a_char_inside_another_type_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_char_inside_another_type_is_padded_as_one_on_its_own(tmp_path: Path) -> None:
     inner = {"type": "struct", "fields": [{"name": "x", "type": "string", "nullable": True, "metadata": {}}]}
     note = {"__CHAR_VARCHAR_TYPE_STRING": "struct<x:char(3)>"}
     field = {"name": "s", "type": inner, "nullable": True, "metadata": note}
     table = DeltaBuilder(tmp_path / "t", {"type": "struct", "fields": [field]})
-    with pytest.raises(UnsupportedType, match=r"struct<x:char\(3\)>"):
-        lakescan.open(table.path).snapshot()
+    table.append(pa.table({"s": [{"x": "a"}, None, {"x": None}]}))
+    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert found["s"].to_pylist() == [{"x": "a  "}, None, {"x": None}]
 
 
 def test_a_varchar_stays_as_it_was_stored(tmp_path: Path) -> None:
