@@ -33,7 +33,8 @@ def main() -> None:
         if diffs[:calendars] != [diff + later for diff in utc["diffs"]]:
             raise SystemExit(f"{record['tz']} has other offsets before 1582")
         rest = [number for pair in zip(switches[calendars:], diffs[calendars:], strict=True) for number in pair]
-        zones[(offset, later, *rest)].append(record["tz"])
+        key = (offset, later, *rest)
+        zones[key].append(record["tz"])
     lines = [f"{' '.join(map(str, key))}\t{' '.join(sorted(names))}\n" for key, names in sorted(zones.items())]
     TARGET.write_text(HEAD + "".join(lines))
 

@@ -46,7 +46,8 @@ def pack(path: Path, archive: Path) -> None:
     Times of files are kept, since they are the times of Delta's commits, and empty folders, since Hudi has some;
     Hadoop's hidden checksums are not.
     """
-    with tarfile.open(archive, "w:xz", preset=9 | lzma.PRESET_EXTREME) as file:
+    hardest: Any = 9 | lzma.PRESET_EXTREME  # tarfile's types know the plain presets only
+    with tarfile.open(archive, "w:xz", preset=hardest) as file:
         for found in sorted(path.rglob("*")):
             is_kept = not (found.name.startswith(".") and found.name.endswith(".crc"))
             if is_kept if found.is_file() else not any(found.iterdir()):

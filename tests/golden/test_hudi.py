@@ -82,8 +82,8 @@ def test_rewritten_in_one_schema_every_golden_table_merges_to_the_same_rows(
     expected = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
 
     def refused(*_: object) -> Iterator[pa.RecordBatch]:
+        yield from ()
         raise SchemasDiffer
-        yield
 
     monkeypatch.setattr("lakescan.formats.hudi.slices.data_files.merged", refused)
     found = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
+from tests.compare import first_row
 from tests.formats.delta.stream.engine import Engine
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]
@@ -262,6 +263,7 @@ def test_the_feed_at_a_restart_inside_a_commit_of_appends(both: SparkSession, tm
 def test_times_without_a_zone_in_the_sessions(both: SparkSession, tmp_path: Path, zone: str) -> None:
     path = tmp_path / "table"
     before = both.conf.get("spark.sql.session.timeZone")
+    assert before is not None
     both.conf.set("spark.sql.session.timeZone", zone)
     both.conf.set("spark.databricks.delta.write.utcTimestampPartitionValues", "false")
     try:
@@ -271,7 +273,7 @@ def test_times_without_a_zone_in_the_sessions(both: SparkSession, tmp_path: Path
         for version in range(4):
             os.utime(path / "_delta_log" / f"{version:020d}.json", (1_719_800_000 + 3600 * version,) * 2)
         both._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
-        moment = both.sql("SELECT CAST(timestamp_seconds(1719800000 + 3600 * 2 - 60) AS STRING)").head()[0]
+        moment = first_row(both.sql("SELECT CAST(timestamp_seconds(1719800000 + 3600 * 2 - 60) AS STRING)"))[0]
         for number, options in enumerate([{"startingVersion": "0"}, {"startingTimestamp": moment}, {}]):
             theirs = streamed(both, "delta", str(path), tmp_path / f"theirs{number}", options)
             ours = streamed(both, "lakescan", str(path), tmp_path / f"ours{number}", options)

@@ -283,7 +283,7 @@ def test_a_query_sees_one_version_by_whatever_names(
 def test_scans_are_planned_by_as_many_threads_as_are_set(
     spark: SparkSession, facts: DeltaBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakescan.spark import planners
+    from lakescan.spark.dsv2 import planners
 
     asked: list[int] = []
 

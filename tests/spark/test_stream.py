@@ -239,7 +239,7 @@ def test_a_stream_at_an_old_version_is_refused(spark: SparkSession, tmp_path: Pa
 def test_a_release_without_admission_control_refuses_the_options_that_need_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakescan.spark import stream_api
+    from lakescan.spark.python_source import stream_api
     from lakescan.spark.python_source.source import LakescanDataSource
 
     monkeypatch.setattr(stream_api, "HAS_ADMISSION_CONTROL", False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 import lakescan
 from lakescan.errors import UnknownTimeZone
@@ -21,6 +21,7 @@ ZONE = "spark.sql.session.timeZone"
 @pytest.fixture
 def zoned(spark: SparkSession) -> Iterator[SparkSession]:
     before = spark.conf.get(ZONE)
+    assert before is not None
     yield spark
     spark.conf.set(ZONE, before)
 
@@ -37,8 +38,8 @@ def by_time(root: Path, value: str = "2024-07-01 12:00:00") -> DeltaBuilder:
     return built
 
 
-def seconds(rows: list[object]) -> set[float]:
-    return {row["s"] for row in rows}  # type: ignore[index]
+def seconds(rows: list[Row]) -> set[float]:
+    return {row["s"] for row in rows}
 
 
 def noon(offset: int) -> float:

@@ -66,7 +66,8 @@ class Table:
 
     @property
     def newest(self) -> int:
-        return int(self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").first()["version"])
+        (newest,) = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()
+        return int(newest["version"])
 
     def expected(self, every_version: bool) -> dict[str, Any]:
         """The rows that Delta Spark reads, of every version or of the newest."""

@@ -293,11 +293,26 @@ def steps(table: Table) -> None:
 
 
 Make = Callable[[Table], None]
-TRIP = {"columns": TRIPS, "record_key": "key", "partition": "city", "order": "ts", "keys": "simple", "hive_style": True}
-INDEXED = {"metadata_table": True, "more": INDEXES}
-AT_TEXT = {"columns": {**KINDS, "at_text": "string"}, "partition": "at_text", "keys": "DATE_STRING"}
-AT_MILLIS = {"columns": {**KINDS, "millis": "bigint"}, "partition": "millis", "keys": "EPOCHMILLISECONDS"}
-AT_SECONDS = {"columns": {**KINDS, "seconds": "bigint"}, "partition": "seconds", "keys": "UNIX_TIMESTAMP"}
+TRIP: dict[str, Any] = {
+    "columns": TRIPS,
+    "record_key": "key",
+    "partition": "city",
+    "order": "ts",
+    "keys": "simple",
+    "hive_style": True,
+}
+INDEXED: dict[str, Any] = {"metadata_table": True, "more": INDEXES}
+AT_TEXT: dict[str, Any] = {"columns": {**KINDS, "at_text": "string"}, "partition": "at_text", "keys": "DATE_STRING"}
+AT_MILLIS: dict[str, Any] = {
+    "columns": {**KINDS, "millis": "bigint"},
+    "partition": "millis",
+    "keys": "EPOCHMILLISECONDS",
+}
+AT_SECONDS: dict[str, Any] = {
+    "columns": {**KINDS, "seconds": "bigint"},
+    "partition": "seconds",
+    "keys": "UNIX_TIMESTAMP",
+}
 PARQUET: dict[str, Any] = {"merge": True, "log_format": "parquet"}
 
 TABLES: dict[str, tuple[Make, Kind]] = {

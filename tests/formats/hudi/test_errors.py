@@ -12,7 +12,16 @@ import lakescan
 from lakescan.errors import CorruptDataFile, MissingDataFile, TableNotFound, UnsupportedFeature, VersionNotFound
 
 from .builder import HudiBuilder
-from .tables import COW, COW_PARTITIONED, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED
+from .tables import (
+    COW,
+    COW_PARTITIONED,
+    MOR_PARTITIONED,
+    MOR_STEPS,
+    TRIPS_DELETED,
+    TRIPS_INDEXED,
+    TRIPS_UPDATED,
+    open_hudi,
+)
 
 Copy = Callable[[str], Path]
 
@@ -120,7 +129,7 @@ def test_a_merger_of_the_tables_own_is_refused_by_name(name: str, setting: str, 
     set_property(table, setting, value)
     with pytest.raises(UnsupportedFeature, match="a merger of the table's own"):
         read(table)
-    assert lakescan.open(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
+    assert open_hudi(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
 
 
 @pytest.mark.parametrize("field", ["fare.ts", "t\\u0073"])
@@ -147,7 +156,7 @@ def test_an_order_by_a_field_that_hudi_rs_does_not_find_is_refused_by_name(
     set_property(table, setting, package + by_field)
     with pytest.raises(UnsupportedFeature, match="in the order of"):
         read(table)
-    assert lakescan.open(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
+    assert open_hudi(table).read_optimized().snapshot().scan().build().to_arrow().num_rows > 0
     set_property(table, setting, package + by_commit)
     assert read(table) > 0
 
@@ -335,7 +344,7 @@ def test_a_folder_without_hoodie_properties_is_no_table(copy: Copy) -> None:
 
 
 def test_an_instant_that_the_timeline_does_not_have_is_told_with_the_range(copy: Copy) -> None:
-    table = lakescan.open(copy(COW))
+    table = open_hudi(copy(COW))
     first, last = table.snapshot().timeline.instants
     with pytest.raises(VersionNotFound, match=f"{first} to {last}"):
         table.snapshot(version="20200101000000000")

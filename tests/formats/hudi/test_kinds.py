@@ -9,7 +9,7 @@ import lakescan
 from tests.sample_tables import sample_tables
 
 from . import checks
-from .tables import MOR_PARTITIONED, NAMES, TRIPS_UPDATED
+from .tables import MOR_PARTITIONED, NAMES, TRIPS_UPDATED, open_hudi
 
 Unpack = Callable[[str], Path]
 # What hudi-rs does not read as Hudi on Spark: log files over base files of another schema or over none, a key twice.
@@ -50,7 +50,7 @@ def test_a_table_without_meta_fields_has_none_in_its_schema(name: str, unpack: U
 
 
 def test_the_update_of_a_log_file_wins_over_the_base_file(unpack: Unpack) -> None:
-    snapshot = lakescan.open(unpack(TRIPS_UPDATED)).snapshot()
+    snapshot = open_hudi(unpack(TRIPS_UPDATED)).snapshot()
     rows = {row["rider"]: row for row in snapshot.scan().build().to_arrow().to_pylist()}
     assert rows["rider-B"]["fare"] == 25.0
     first = snapshot.timeline.instants[0]

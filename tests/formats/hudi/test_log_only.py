@@ -15,6 +15,7 @@ from lakescan.formats.hudi.timeline.completeness import check_complete, written_
 from lakescan.formats.hudi.timeline.timeline import Timeline
 from tests.sample_tables import sample_table
 
+from .tables import open_hudi
 from .test_errors import log_files
 
 Unpack = Callable[[str], Path]
@@ -30,13 +31,13 @@ def test_the_rows_are_those_that_hudi_reads(unpack: Unpack) -> None:
     path = unpack(TABLE)
     assert not list(path.rglob("*.parquet"))
     wanted = sorted([row["id"], row["name"], row["part"]] for row in sample_table(TABLE).rows)
-    assert rows(lakescan.open(path).snapshot()) == wanted
+    assert rows(open_hudi(path).snapshot()) == wanted
 
 
 @pytest.mark.parametrize("name", [TABLE, COMPACTED])
 def test_every_instant_has_the_rows_that_hudi_reads_of_then(name: str, unpack: Unpack) -> None:
     """The second was compacted in between: groups have a base file, have none, or have none any more in the past."""
-    table = lakescan.open(unpack(name))
+    table = open_hudi(unpack(name))
     expected = sample_table(name).known["instants"]
     assert list(expected) == table.snapshot().timeline.instants
     for instant, wanted in expected.items():
@@ -44,7 +45,7 @@ def test_every_instant_has_the_rows_that_hudi_reads_of_then(name: str, unpack: U
 
 
 def test_filters_on_partitions_and_statistics_drop_such_slices(unpack: Unpack) -> None:
-    snapshot = lakescan.open(unpack(TABLE)).snapshot()
+    snapshot = open_hudi(unpack(TABLE)).snapshot()
     for where, ids in (("part = 'b'", [12, 13]), ("id = 12", [12]), ("id < 2", [0, 1])):
         scan = snapshot.scan().filter(where).build()
         assert scan.files().num_rows == 1
@@ -52,20 +53,20 @@ def test_filters_on_partitions_and_statistics_drop_such_slices(unpack: Unpack) -
 
 
 def test_nothing_is_counted_without_merging(unpack: Unpack) -> None:
-    scan = lakescan.open(unpack(TABLE)).snapshot().scan().build()
+    scan = open_hudi(unpack(TABLE)).snapshot().scan().build()
     assert scan.files()["rows"].null_count == 2
     assert scan.estimates().rows is None
 
 
 def test_a_read_of_base_files_alone_has_no_row(unpack: Unpack) -> None:
-    assert rows(lakescan.open(unpack(TABLE)).read_optimized().snapshot()) == []
+    assert rows(open_hudi(unpack(TABLE)).read_optimized().snapshot()) == []
 
 
 def test_a_log_file_that_is_gone_is_an_error(copy: Unpack) -> None:
     path = copy(TABLE)
     log_files(path)[0].unlink()
     with pytest.raises(MissingDataFile, match=r"\.log\."):
-        rows(lakescan.open(path).snapshot())
+        rows(open_hudi(path).snapshot())
 
 
 def test_a_folder_that_is_gone_is_an_error(copy: Unpack) -> None:
@@ -74,7 +75,7 @@ def test_a_folder_that_is_gone_is_an_error(copy: Unpack) -> None:
         file.unlink()
     (path / "b").rmdir()
     with pytest.raises((MissingDataFile, UnsupportedFeature), match=r"\.log\."):
-        rows(lakescan.open(path).snapshot())
+        rows(open_hudi(path).snapshot())
 
 
 def archive(path: Path, count: int) -> None:
@@ -83,16 +84,16 @@ def archive(path: Path, count: int) -> None:
     (timeline / "history").mkdir(exist_ok=True)
     (timeline / "history" / "manifest_1").write_text("{}")
     (timeline / "history" / "00000000000000001_00000000000000002_0.parquet").touch()
-    for instant in lakescan.open(path).snapshot().timeline.instants[:count]:
+    for instant in open_hudi(path).snapshot().timeline.instants[:count]:
         for file in timeline.glob(f"{instant}*"):
             file.unlink()
 
 
 def test_groups_whose_commits_were_archived_are_found_too(copy: Unpack) -> None:
     path = copy(TABLE)
-    wanted = rows(lakescan.open(path).snapshot())
+    wanted = rows(open_hudi(path).snapshot())
     archive(path, 2)
-    assert rows(lakescan.open(path).snapshot()) == wanted
+    assert rows(open_hudi(path).snapshot()) == wanted
 
 
 def test_a_group_that_may_have_lost_its_base_file_is_refused_by_name(copy: Unpack) -> None:
@@ -100,36 +101,36 @@ def test_a_group_that_may_have_lost_its_base_file_is_refused_by_name(copy: Unpac
     path = copy(COMPACTED)
     archive(path, 1)
     with pytest.raises(UnsupportedFeature, match=r"may have had one before commits were archived \([ab]/\..*\.log\."):
-        rows(lakescan.open(path).snapshot())
+        rows(open_hudi(path).snapshot())
     path = copy(TABLE)
     archive(path, 1)
-    second = lakescan.open(path).snapshot().timeline.instants[0]
+    second = open_hudi(path).snapshot().timeline.instants[0]
     with pytest.raises(UnsupportedFeature, match="may have had one before commits were archived"):
-        rows(lakescan.open(path).snapshot(version=second))
+        rows(open_hudi(path).snapshot(version=second))
 
 
 def test_a_log_file_of_a_commit_under_way_is_no_part_of_a_slice(copy: Unpack) -> None:
     path = copy(TABLE)
-    third = lakescan.open(path).snapshot().timeline.instants[2]
+    third = open_hudi(path).snapshot().timeline.instants[2]
     (done,) = (path / ".hoodie/timeline").glob(f"{third}_*.deltacommit")
     done.unlink()
-    assert [row[0] for row in rows(lakescan.open(path).snapshot())] == [0, 1, 2, 3, 4, 5, 12, 13]
+    assert [row[0] for row in rows(open_hudi(path).snapshot())] == [0, 1, 2, 3, 4, 5, 12, 13]
 
 
 def test_a_commit_under_way_is_not_taken_for_an_archived_one_because_it_began_first(copy: Unpack) -> None:
     path = copy(TABLE)
-    snapshot = lakescan.open(path).snapshot()
+    snapshot = open_hudi(path).snapshot()
     first = snapshot.timeline.instants[0]
     later = snapshot.scan().filter(lakescan.col("_hoodie_commit_time") > first).select("id").build().to_arrow()
     assert 0 < later.num_rows < snapshot.scan().build().to_arrow().num_rows
     (done,) = (path / ".hoodie/timeline").glob(f"{first}_*.deltacommit")
     done.unlink()
-    assert [row[0] for row in rows(lakescan.open(path).snapshot())] == sorted(later["id"].to_pylist())
+    assert [row[0] for row in rows(open_hudi(path).snapshot())] == sorted(later["id"].to_pylist())
 
 
 def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) -> None:
     """There the name of a log file does not say which commit wrote it."""
-    snapshot = lakescan.open(unpack(TABLE)).snapshot()
+    snapshot = open_hudi(unpack(TABLE)).snapshot()
     storage, timeline, instant = snapshot.storage, snapshot.timeline, snapshot.instant
     older = {**snapshot.properties, "hoodie.table.version": "6"}
     assert log_only_slices(storage, timeline, instant, [], older) == []

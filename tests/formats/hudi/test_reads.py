@@ -20,14 +20,14 @@ from lakescan.formats.hudi.slices.partition_paths import PartitionPaths
 from lakescan.io.storage import Storage
 
 from .builder import HudiBuilder
-from .tables import COW, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
+from .tables import COW, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, open_hudi, rows_of
 
 Unpack = Callable[[str], Path]
 
 
 @pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_STEPS, TRIPS_INDEXED, TRIPS_UPDATED, TRIPS_DELETED])
 def test_every_instant_reads_as_hudi_rs_reads_it(name: str, unpack: Unpack) -> None:
-    table = lakescan.open(unpack(name))
+    table = open_hudi(unpack(name))
     for instant in table.snapshot().timeline.instants:
         batches = hudi.HudiTable(str(unpack(name))).read(hudi.HudiReadOptions().with_as_of_timestamp(instant))
         found = table.snapshot(version=instant).scan().build().to_arrow()
@@ -35,7 +35,7 @@ def test_every_instant_reads_as_hudi_rs_reads_it(name: str, unpack: Unpack) -> N
 
 
 def test_a_time_means_the_newest_instant_that_is_not_after_it(unpack: Unpack) -> None:
-    table = lakescan.open(unpack(COW))
+    table = open_hudi(unpack(COW))
     first, last = table.snapshot().timeline.instants
     moment = datetime.strptime(last[:14], "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc)
     assert table.snapshot(timestamp=(moment - timedelta(seconds=1)).isoformat()).version == first
@@ -50,7 +50,7 @@ def test_a_snapshot_is_kept_while_the_timeline_stays_the_same(unpack: Unpack) ->
 
 
 def test_a_read_optimized_read_is_the_base_files_alone(unpack: Unpack) -> None:
-    table = lakescan.open(unpack(TRIPS_DELETED)).read_optimized()
+    table = open_hudi(unpack(TRIPS_DELETED)).read_optimized()
     snapshot = table.snapshot()
     assert snapshot.scan().build().to_arrow().num_rows == 8
     assert snapshot.files()["log_files"].null_count == snapshot.num_files
@@ -59,7 +59,7 @@ def test_a_read_optimized_read_is_the_base_files_alone(unpack: Unpack) -> None:
 
 @pytest.mark.parametrize("name", [COW, MOR_PARTITIONED, MOR_STEPS, TRIPS_INDEXED, TRIPS_UPDATED, TRIPS_DELETED])
 def test_changes_are_the_rows_of_the_last_state_that_the_commits_wrote(name: str, unpack: Unpack) -> None:
-    table = lakescan.open(unpack(name))
+    table = open_hudi(unpack(name))
     instants = table.snapshot().timeline.instants
     for at, start in enumerate(instants):
         for end in instants[at:]:
@@ -77,7 +77,7 @@ def test_changes_need_the_meta_fields(unpack: Unpack) -> None:
 
 
 def test_changes_of_an_empty_range_are_an_error(unpack: Unpack) -> None:
-    table = lakescan.open(unpack(COW))
+    table = open_hudi(unpack(COW))
     first, last = table.snapshot().timeline.instants
     with pytest.raises(InvalidVersion, match="no commit"):
         table.changes(last, first)

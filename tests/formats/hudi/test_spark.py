@@ -13,12 +13,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import lakescan
 from lakescan.errors import InvalidOption
+from tests.compare import first_row
 from tests.sample_tables import sample_table
 from tests.spark.test_options import loads_with_options
 from tests.tables import DeltaBuilder
 
 from .builder import HudiBuilder
-from .tables import COW_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
+from .tables import COW_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, open_hudi, rows_of
 
 pytestmark = pytest.mark.spark
 Unpack = Callable[[str], Path]
@@ -39,7 +40,7 @@ def test_sql_by_path_has_the_rows_and_types_of_the_table(name: str, spark: Spark
     expected = lakescan.open(path).snapshot().scan().build().to_arrow()
     assert frame.columns == expected.schema.names
     assert rows_of(frame.toArrow().cast(expected.schema)) == rows_of(expected)
-    assert spark.sql(f"SELECT count(*) FROM hudi.`{path}`").first()[0] == len(sample_table(name).rows)
+    assert first_row(spark.sql(f"SELECT count(*) FROM hudi.`{path}`"))[0] == len(sample_table(name).rows)
 
 
 def test_a_table_by_name_and_a_data_frame_have_the_same_rows(spark: SparkSession, unpack: Unpack) -> None:
@@ -58,18 +59,18 @@ def test_a_partition_filter_is_claimed_and_the_rest_is_left_to_spark(spark: Spar
 
 def test_time_travel_by_instant_and_by_time(spark: SparkSession, unpack: Unpack) -> None:
     path = unpack(TRIPS_DELETED)
-    first, last = lakescan.open(path).snapshot().timeline.instants
+    first, last = open_hudi(path).snapshot().timeline.instants
     count = "SELECT count(*) FROM hudi.`{}` {}"
-    assert spark.sql(count.format(path, f"VERSION AS OF '{first}'")).first()[0] == 8
-    assert spark.sql(count.format(path, f"VERSION AS OF '{last}'")).first()[0] == 5
+    assert first_row(spark.sql(count.format(path, f"VERSION AS OF '{first}'")))[0] == 8
+    assert first_row(spark.sql(count.format(path, f"VERSION AS OF '{last}'")))[0] == 5
     moment = datetime.strptime(last[:14], "%Y%m%d%H%M%S") - timedelta(seconds=1)
-    assert spark.sql(count.format(path, f"TIMESTAMP AS OF '{moment}'")).first()[0] == 8
+    assert first_row(spark.sql(count.format(path, f"TIMESTAMP AS OF '{moment}'")))[0] == 8
 
 
 def test_a_read_optimized_query_reads_the_base_files_alone(spark: SparkSession, unpack: Unpack) -> None:
     path = unpack(TRIPS_DELETED)
     option = {"hoodie.datasource.query.type": "read_optimized"}
-    expected = rows_of(lakescan.open(path).read_optimized().snapshot().scan().build().to_arrow())
+    expected = rows_of(open_hudi(path).read_optimized().snapshot().scan().build().to_arrow())
     assert len(expected) == 8
     lakescan.attach(spark, "optimized", path, option)
     lakescan.attach(spark, "merged", path)
@@ -81,7 +82,7 @@ def test_a_read_optimized_query_reads_the_base_files_alone(spark: SparkSession, 
     for frame in frames:
         assert rows_of(frame.toArrow()) == expected
     both = "SELECT (SELECT count(*) FROM lake.optimized), (SELECT count(*) FROM lake.merged)"
-    assert tuple(spark.sql(both).first()) == (8, 5)
+    assert tuple(first_row(spark.sql(both))) == (8, 5)
 
 
 def test_one_query_reads_a_table_with_and_without_the_option(spark: SparkSession, unpack: Unpack) -> None:
@@ -123,7 +124,7 @@ def test_hudi_s_query_type_is_refused_for_a_delta_table(spark: SparkSession, tmp
 
 def test_changes_are_the_rows_that_the_commits_wrote(spark: SparkSession, unpack: Unpack) -> None:
     path = unpack(TRIPS_INDEXED)
-    table = lakescan.open(path)
+    table = open_hudi(path)
     instants = table.snapshot().timeline.instants
     for start in instants:
         expected = rows_of(table.changes(start).scan().build().to_arrow())
@@ -159,7 +160,7 @@ def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Pat
     (behind, newest) = lakescan.progress(run())
     assert sorted(given) == [1, 2, 3, 4, 5]
     assert (behind.versions_behind, newest.to_version) == (1, reached)
-    for instant in lakescan.open(table.path).snapshot().timeline.instants:
+    for instant in open_hudi(table.path).snapshot().timeline.instants:
         table.archive(instant)
     write(0, 6)
     with pytest.raises(StreamingQueryException, match="archived"):
@@ -194,4 +195,4 @@ def test_the_switch_leaves_hudi_tables_unclaimed(
         spark.sql(f"SELECT * FROM hudi.`{path}`")
     switch("true")
     lakescan.install(spark)
-    assert spark.sql(f"SELECT count(*) FROM hudi.`{path}`").first()[0] == 8
+    assert first_row(spark.sql(f"SELECT count(*) FROM hudi.`{path}`"))[0] == 8
