@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan.formats.delta.table import DeltaTable
+from lakescan.spark.bridge import Bridge
 from tests.tables import DeltaBuilder, spark_schema
 
 pytestmark = pytest.mark.spark
@@ -68,7 +69,7 @@ def _bounds(at: int, days: list[date]) -> dict[str, Any]:
 
 def files_read(df: DataFrame) -> list[int]:
     """The partition value of each file that the query's first scan reads: files are told apart by it."""
-    bridge = lakescan.spark.bridge.Bridge(df.sparkSession)
+    bridge = Bridge(df.sparkSession)
     scan = next(iter(bridge.scans_of(df)))
     return sorted(found["p"] for found in scan.last_run.planned.files["partition"].to_pylist())  # type: ignore[attr-defined]
 
@@ -180,7 +181,7 @@ def test_every_switch_leaves_the_rows_as_they_are(spark: SparkSession, facts: De
 
 
 def test_nested_fields_and_counts_reach_the_reader_pruned(spark: SparkSession, facts: DeltaBuilder) -> None:
-    bridge = lakescan.spark.bridge.Bridge(spark)
+    bridge = Bridge(spark)
     scan: Any = next(iter(bridge.scans_of(spark.sql("SELECT st.x FROM lake.facts WHERE k > 3"))))
     assert str(scan.last_run.read_plan.schema.field("st").type) == "struct<x: int64>"
     assert scan.last_run.read_plan.schema.names == ["st", "k"]
@@ -246,9 +247,7 @@ def test_equal_scans_share_one_plan_and_one_exchange(spark: SparkSession, facts:
     try:
         joined = "SELECT a.s, b.s FROM lake.facts a JOIN lake.facts b ON a.k = b.k WHERE a.k > 15 AND b.k > 15"
         assert "ReusedExchange" in plan_of(spark.sql(joined))
-        first, second = lakescan.spark.bridge.Bridge(spark).scans_of(
-            spark.sql("SELECT a.k FROM lake.facts a JOIN lake.facts b ON a.k = b.k")
-        )
+        first, second = Bridge(spark).scans_of(spark.sql("SELECT a.k FROM lake.facts a JOIN lake.facts b ON a.k = b.k"))
         assert first is not second
         assert first.plan is second.plan  # type: ignore[attr-defined]
     finally:
