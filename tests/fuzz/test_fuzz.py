@@ -87,8 +87,8 @@ def test_a_process_that_dies_is_a_crash_and_the_next_case_is_read(
 ) -> None:
     """Python does not start with a setting that it does not know."""
     monkeypatch.setenv("PYTHONMALLOC", "nonsense")
-    (found,) = run(tmp_path, [[Case(1, "orders", 0)]], 1)
+    (found,) = run(tmp_path, [[Case(1, "vectors", 0)]], 1)
     assert found.outcome == CRASH
     monkeypatch.delenv("PYTHONMALLOC")
-    (found,) = run(tmp_path, [[Case(1, "orders", 0)]], 1)
+    (found,) = run(tmp_path, [[Case(1, "vectors", 0)]], 1)
     assert found.outcome not in BUGS

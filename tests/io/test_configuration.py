@@ -4,7 +4,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tarfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from lakescan.io.configuration import (
 )
 from lakescan.io.storage import Storage
 from tests.object_store import BUCKET, ObjectStore
+from tests.sample_tables import DATA, sample_table
 from tests.tables import DeltaBuilder
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "name": ["a", "b", "c"]})
@@ -59,10 +59,7 @@ def delta(folder: Path) -> Path:
 
 def hudi(folder: Path) -> Path:
     """One with log files, which hudi-rs merges where a task is read."""
-    with tarfile.open(Path(__file__).parent / "data" / "hudi" / "logs_v6.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    (found,) = folder.iterdir()
-    return found
+    return sample_table("logs_v6").unpack(folder)
 
 
 def count(table: Any) -> int:
@@ -280,5 +277,5 @@ def test_an_option_that_cannot_be_is_refused_by_name(options: dict[str, str], na
 
 
 def test_every_option_is_documented() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "reading.md").read_text()
+    text = (DATA.parents[1] / "docs" / "reading.md").read_text()
     assert [name for name in OPTIONS if f"`{name}`" not in text] == []

@@ -2,7 +2,6 @@
 
 import io
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakescan.formats.hudi.slices.pages import check_pages
+from tests.sample_tables import DATA
 
 ROWS = pa.table(
     {
@@ -37,9 +37,7 @@ def test_a_whole_file_passes(checksums: bool, version: str, codec: str) -> None:
 
 
 def test_files_of_sample_tables_pass() -> None:
-    files = [
-        path for path in Path(__file__).parents[1].joinpath("data").rglob("*.parquet") if "_delta_log" not in str(path)
-    ]
+    files = [path for path in DATA.rglob("*.parquet") if "_delta_log" not in str(path)]
     assert files
     for path in files:
         metadata = pq.read_metadata(path)
