@@ -224,7 +224,9 @@ def test_a_file_in_the_hybrid_calendar_is_read_by_a_worker(
     spark: SparkSession, tmp_path: Path, column: pa.Array, note: str
 ) -> None:
     table = DeltaBuilder(tmp_path, pa.schema([("when", column.type)]))
-    rows = pa.table({"when": column}).replace_schema_metadata({note: "", "org.apache.spark.timeZone": "UTC"})
+    rows = pa.table({"when": column}).replace_schema_metadata(
+        {note: "", "org.apache.spark.version": "3.5.0", "org.apache.spark.timeZone": "UTC"}
+    )
     table.append(rows, stats=False, use_deprecated_int96_timestamps=True)
     (found,) = read(spark, table.path)["when"].to_pylist()
     # 200,000 days before 1970 it was 3 June 1422 in our calendar, and nine days less in the one of the time.

@@ -109,7 +109,12 @@ class LakescanDataSource(DataSource):
         options = {name: value for name, value in options.items() if not _is_of_a_catalog(name.lower())}
         named = {name.lower(): value for name, value in options.items()}
         if "path" not in named:
-            raise InvalidOption("path", "no path is given. Write .load(path).")
+            # Spark hands a Python source none of the OPTIONS of a table in its own catalog.
+            raise InvalidOption(
+                "path",
+                "no path is given. Write .load(path); and in place of CREATE TABLE … USING lakescan, whose OPTIONS "
+                "Spark does not pass on, lakescan.attach(spark, name, path) and lake.<name>.",
+            )
         self._zone = named.get("timezone", session_zone())
         # A write is refused for being one, also where there is no table yet: that there is none is told to readers.
         self._missing: TableNotFound | None = None
