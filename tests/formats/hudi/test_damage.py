@@ -15,6 +15,7 @@ import pytest
 
 import lakescan
 from lakescan.errors import ColumnStatisticsIgnored, CorruptDataFile, CorruptLog, LakescanError
+from lakescan.reader.aggregation import Aggregate, Aggregation
 from tests.sample_tables import sample_table
 
 from .builder import HudiBuilder
@@ -197,6 +198,17 @@ def test_a_field_of_a_commit_that_is_of_another_type_is_an_error(change: dict[st
     commit.write_text(json.dumps({**json.loads(commit.read_text()), **change}))
     with pytest.raises(CorruptLog, match=instant):
         read(table.path)
+
+
+def test_a_commit_that_does_not_count_the_rows_of_a_file_leaves_them_to_be_counted(tmp_path: Path) -> None:
+    table = HudiBuilder(tmp_path / "table")
+    instant = table.upsert(1, _rows())
+    commit = table.path / ".hoodie" / f"{instant}.commit"
+    commit.write_text(commit.read_text().replace("numWrites", "NUMWRITES"))
+    scan = lakescan.open(table.path).snapshot().scan()
+    assert scan.build().to_arrow().num_rows == _rows().num_rows
+    counted = scan.aggregate(Aggregation((), (Aggregate("count_rows"),))).build().to_arrow()
+    assert counted.column(0).to_pylist() == [_rows().num_rows]
 
 
 @pytest.mark.parametrize(

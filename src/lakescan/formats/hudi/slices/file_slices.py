@@ -192,12 +192,13 @@ class FileSlices:
         return found
 
     def _rows_of_base_files(self, instants: Collection[str]) -> dict[str, int]:
-        found = {}
+        rows: dict[str, int] = {}
         for instant in instants:
             stats = (self.timeline.commit(instant) or {}).get("partitionToWriteStats") or {}
-            for written in stats.values():
-                found.update({stat["path"]: stat["numWrites"] for stat in written if stat.get("path")})
-        return found
+            for stat in (stat for written in stats.values() for stat in written):
+                if stat.get("path") and stat.get("numWrites") is not None:
+                    rows[stat["path"]] = stat["numWrites"]
+        return rows
 
 
 def _own_instant(path: str) -> str:
