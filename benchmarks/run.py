@@ -13,7 +13,7 @@ from harness import NotPossible, Result
 import lakescan
 
 HERE = Path(__file__).resolve().parent
-NOT_BENCHMARKS = {"run", "harness", "hudi_peer"}
+NOT_BENCHMARKS = {"run", "harness", "hudi_peer", "planning_log", "planning_question", "planning_results"}
 
 
 def line(result: Result) -> str:
