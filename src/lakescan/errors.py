@@ -419,6 +419,13 @@ class InternalError(LakescanError):
         super().__init__(f"Lakescan failed in a way it should not have: {what}. Please report this as a bug.")
 
 
+class MissingPackage(LakescanError, ImportError):
+    """A Python package that is asked for is not installed; Lakescan itself does without it."""
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} needs the package {package}, which is not installed: pip install {package}.")
+
+
 class InvalidName(LakescanError, ValueError):
     """A table name that cannot be used in the `lake` catalog."""
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from lakescan.io.storage import Storage
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.snapshot import Snapshot
 
@@ -53,6 +54,10 @@ class ListedSnapshot(ABC):
     @property
     def computed_columns(self) -> Mapping[str, ComputedColumn]:
         return {}
+
+    @property
+    def log_state(self) -> LogState:
+        return LogState()
 
     @property
     def num_files(self) -> int:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakescan.predicate import Column
 from lakescan.reader.plan import ComputedColumn, DataFiles
+from lakescan.scan.log_state import LogState
 
 if TYPE_CHECKING:
     from lakescan.scan.builder import ScanBuilder
@@ -66,6 +67,10 @@ class Snapshot(Protocol):
 
     @property
     def properties(self) -> Mapping[str, str]: ...
+
+    @property
+    def log_state(self) -> LogState:
+        """What the log says of itself: protocol, features, the newest checkpoint."""
 
     @property
     def num_files(self) -> int: ...

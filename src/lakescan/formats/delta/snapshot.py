@@ -25,6 +25,7 @@ from lakescan.predicate import Column
 from lakescan.reader.file_metadata import NAME as METADATA
 from lakescan.reader.file_metadata import FileMetadata
 from lakescan.scan.listed_snapshot import ListedSnapshot
+from lakescan.scan.log_state import LogState
 from lakescan.types.schema import prune
 
 
@@ -95,6 +96,17 @@ class DeltaSnapshot(ListedSnapshot):
     @property
     def properties(self) -> Mapping[str, str]:
         return self._replay.metadata.properties
+
+    @property
+    def log_state(self) -> LogState:
+        protocol, checkpoint = self._replay.protocol, self.segment.checkpoint
+        return LogState(
+            protocol=f"reader {protocol.reader_version}, writer {protocol.writer_version}",
+            features=tuple(sorted(protocol.reader_features | protocol.writer_features)),
+            checkpoint_version=None if checkpoint is None else checkpoint.version,
+            checkpoint_ms=None if checkpoint is None else checkpoint.modified_ms,
+            commits_since_checkpoint=self.version - (-1 if checkpoint is None else checkpoint.version),
+        )
 
     @property
     def data_files(self) -> DeltaFiles:

@@ -30,6 +30,7 @@ from lakescan.io.storage import Storage
 from lakescan.predicate import Column, col
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.listed_snapshot import ListedSnapshot
+from lakescan.scan.log_state import LogState
 from lakescan.scan.statistics import has_bounds, statistics_type
 from lakescan.types.columns import nested
 from lakescan.types.schema import arrow_schema, field_at, leaf_paths, prune
@@ -91,6 +92,15 @@ class HudiSnapshot(ListedSnapshot):
     @cached_property
     def properties(self) -> Mapping[str, str]:
         return dict(self.timeline.table.hudi_options())
+
+    @property
+    def log_state(self) -> LogState:
+        indexes = self.properties.get("hoodie.table.metadata.partitions", "").split(",")
+        kinds = [self.properties.get("hoodie.table.type", ""), *sorted(name for name in indexes if name)]
+        return LogState(
+            protocol=f"table version {self.properties.get('hoodie.table.version', 'not said')}",
+            features=tuple(kind for kind in kinds if kind),
+        )
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -43,6 +43,8 @@ class Checkpoint:
 
     version: int
     paths: tuple[str, ...]
+    modified_ms: int = field(default=0, compare=False)
+    """When its newest file was written."""
 
 
 @dataclass(frozen=True)
@@ -219,21 +221,24 @@ def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Ch
     """Complete checkpoints, the most preferred last (newer before older, one file before several); partial ones."""
     single: list[Checkpoint] = []
     sets: dict[tuple[int, int], dict[int, str]] = {}
+    written: dict[tuple[int, int], int] = {}
     for entry in entries:
         match = _CHECKPOINT.match(entry.name)
         if not match or (match["ending"] == "json" and not match["uuid"]):
             continue
         version, path = int(match[1]), f"{LOG_FOLDER}/{entry.name}"
         if match["parts"]:
-            sets.setdefault((version, int(match["parts"])), {})[int(match["part"])] = path
+            found = version, int(match["parts"])
+            sets.setdefault(found, {})[int(match["part"])] = path
+            written[found] = max(entry.modified_ms, written.get(found, 0))
         else:
-            single.append(Checkpoint(version, (path,)))
+            single.append(Checkpoint(version, (path,), entry.modified_ms))
     whole: list[Checkpoint] = []
     partial: list[Checkpoint] = []
     for (version, claimed), parts in sets.items():
         # Counted first: a name can claim any number of parts.
         complete = len(parts) == claimed and sorted(parts) == list(range(1, claimed + 1))
-        found = Checkpoint(version, tuple(parts[number] for number in sorted(parts)))
-        (whole if complete else partial).append(found)
+        paths = tuple(parts[number] for number in sorted(parts))
+        (whole if complete else partial).append(Checkpoint(version, paths, written[version, claimed]))
     preferred = sorted(whole + single, key=lambda found: (found.version, len(found.paths) == 1))
     return tuple(preferred), tuple(partial)

@@ -6,7 +6,7 @@ implements; any other is refused by name, before any data file is touched.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,8 @@ class Protocol:
     reader_version: int
     writer_version: int
     reader_features: frozenset[str]
+    writer_features: frozenset[str] = field(default=frozenset(), compare=False)
+    """No reader needs to know these."""
 
     def __str__(self) -> str:
         features = f" with {', '.join(sorted(self.reader_features))}" if self.reader_features else ""
@@ -63,7 +65,10 @@ class Protocol:
             raise found.malformed("readerFeatures", "a list of texts, which reader version 3 needs")
         if reader < _FEATURES_NAMED_FROM and features:
             raise found.malformed("readerFeatures", f"empty, which it is at reader version {reader}")
-        return Protocol(reader, found.integer("minWriterVersion") or 0, frozenset(features))
+        # They are only shown, so one that is malformed is no reason to refuse the table.
+        named = action.get("writerFeatures")
+        written = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        return Protocol(reader, found.integer("minWriterVersion") or 0, frozenset(features), frozenset(written))
 
     @property
     def maps_columns(self) -> bool:
