@@ -57,6 +57,8 @@ def here():
     return {"threads": threading.active_count(), "sockets": sockets()}
 
 def settled():
+    # On a busy machine Spark tells its own listeners of a query long after its end, and holds its plan until then.
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(120_000)
     # Python tells Java what it no longer refers to, then Java tells Python: a few rounds until neither has anything.
     for _ in range(4):
         gc.collect()
