@@ -1,0 +1,99 @@
+"""`python -m tpc tpch --scale 0.1`: run a suite, or with `--plans` only compare the plans of its queries."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tpc.engines import DELTA, DELTA_V2, LAKESCAN, Engine, register, start
+from tpc.measure import Cost, measured, same_rows
+from tpc.plans import PlanShape
+from tpc.results import QueryResult, summary, write
+from tpc.suite import Suite
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lakescan-bench"
+
+
+def main(arguments: Sequence[str]) -> None:
+    asked = _parsed(arguments)
+    suite = Suite(asked.suite, asked.scale, asked.data)
+    spark = start(asked.memory)
+    register(spark, suite.tables(spark, asked.deletion_vectors))
+    queries = {number: text for number, text in suite.queries().items() if not asked.queries or number in asked.queries}
+    if asked.plans:
+        _compare_plans(spark, queries)
+    else:
+        engines = [DELTA, LAKESCAN] if asked.no_v2 else [DELTA, DELTA_V2, LAKESCAN]
+        results = [_run(spark, number, text, engines, asked.runs) for number, text in queries.items()]
+        print(summary(results))
+        if asked.results:
+            kind = "-deletion-vectors" if asked.deletion_vectors else ""
+            write(results, asked.results, f"{suite.name}-{suite.scale:g}{kind}")
+        if any(LAKESCAN.name in result.wrong for result in results):
+            sys.exit("Lakescan's rows are not Delta Spark's.")
+    spark.stop()
+
+
+def _run(spark: SparkSession, number: int, text: str, engines: Sequence[Engine], runs: int) -> QueryResult:
+    """The first run of each engine warms up and gives the rows that are compared; then they take turns."""
+    rows: dict[str, list[Any]] = {}
+    costs: dict[str, list[Cost]] = {engine.name: [] for engine in engines}
+    failed = []
+    for engine in engines:
+        with engine.current(spark):
+            try:
+                rows[engine.name] = spark.sql(text).collect()
+            except Exception as error:
+                failed.append(f"{engine.name}: {str(error).splitlines()[0][:200]}")
+    expected = rows.get(DELTA.name)
+    wrong = [name for name, found in rows.items() if expected is not None and not same_rows(found, expected)]
+    for run in range(runs):
+        turn = [engine for engine in engines if engine.name in rows]
+        for engine in turn if run % 2 == 0 else reversed(turn):
+            with engine.current(spark):
+                costs[engine.name].append(measured(lambda: spark.sql(text).collect())[1])
+    result = QueryResult(
+        number, {name: tuple(found) for name, found in costs.items() if found}, tuple(wrong), tuple(failed)
+    )
+    print(result, flush=True)
+    return result
+
+
+def _compare_plans(spark: SparkSession, queries: Mapping[int, str]) -> None:
+    worse = []
+    for number, text in queries.items():
+        shapes = []
+        for engine in (DELTA, LAKESCAN):
+            with engine.current(spark):
+                shapes.append(PlanShape.of(spark, text))
+        if shapes[1].is_worse_than(shapes[0]):
+            worse.append(number)
+            print(f"Q{number}\n  Delta Spark: {shapes[0]}\n  Lakescan:    {shapes[1]}", flush=True)
+    print(f"{len(worse)} of {len(queries)} plans are worse than Delta Spark's: {', '.join(map(str, worse)) or 'none'}")
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
+    parser.add_argument("suite", choices=("tpch", "tpcds"))
+    parser.add_argument("--scale", type=float, default=1.0, help="about so many GB of text (default: 1)")
+    parser.add_argument(
+        "--data", type=Path, default=_CACHE, help=f"the folder that keeps the tables (default: {_CACHE})"
+    )
+    parser.add_argument("--deletion-vectors", action="store_true", help="tables with one row in a hundred deleted")
+    parser.add_argument(
+        "--queries", type=lambda text: {int(part) for part in text.split(",")}, help="only these: 1,14,64"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="measured runs of each engine, after one (default: 3)")
+    parser.add_argument("--memory", default="4g", help="of the driver, which does all the work (default: 4g)")
+    parser.add_argument("--no-v2", action="store_true", help="without Delta Spark's V2 connector")
+    parser.add_argument("--plans", action="store_true", help="compare the plans, run nothing")
+    parser.add_argument("--results", type=Path, help="a folder for the figures and a chart")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

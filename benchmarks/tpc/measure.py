@@ -1,0 +1,67 @@
+"""What a query costs: wall time, and the processor time of this process and of all that it started.
+
+Spark's JVM and its Python workers are below this process; one that has ended counts with whoever waited for it.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds."""
+
+    wall: float
+    processor: float
+
+
+def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
+    """What the job gives, and its cost."""
+    began, spent = time.perf_counter(), processor_seconds()
+    found = job()
+    return found, Cost(time.perf_counter() - began, processor_seconds() - spent)
+
+
+def processor_seconds() -> float:
+    """Of this process and everything below it, so far."""
+    parents, ticks = {}, {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            # Behind the name of the program, which may hold spaces and brackets.
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        ticks[int(folder.name)] = sum(map(int, fields[11:15]))
+    own = os.getpid()
+    return sum(ticks[process] for process in ticks if _is_below(process, own, parents)) / _TICKS
+
+
+def _is_below(process: int, above: int, parents: dict[int, int]) -> bool:
+    while process != above and process in parents:
+        process = parents[process]
+    return process == above
+
+
+def same_rows(ours: Iterable[Any], theirs: Iterable[Any]) -> bool:
+    """Whether both have the same rows, in any order. Sums of doubles depend on the order in which rows come."""
+    return sorted(map(_comparable, ours)) == sorted(map(_comparable, theirs))
+
+
+def _comparable(row: Any) -> str:
+    return repr([_rounded(value) for value in row])
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    return str(value.normalize()) if isinstance(value, Decimal) else value
