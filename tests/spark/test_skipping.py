@@ -227,6 +227,22 @@ def test_a_runtime_filter_gives_the_rows_that_the_join_gives_without_it(
         spark.conf.unset("lakescan.pushdown.runtime_filters")
 
 
+def test_a_small_table_asks_for_no_values(spark: SparkSession, facts: DeltaBuilder) -> None:
+    query = "SELECT f.s FROM lake.{} f JOIN lake.dimension d ON f.{} = d.key WHERE d.name = 'a'"
+    assert "dynamicpruning" in plan_of(spark.sql(query.format("facts", "k")))
+    assert "dynamicpruning" not in plan_of(spark.sql(query.format("dimension", "key").replace("f.s", "f.name")))
+
+
+def test_a_list_of_values_that_is_too_long_is_passed_over(
+    spark: SparkSession, facts: DeltaBuilder, steps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "SELECT f.* FROM lake.facts f JOIN lake.dimension d ON f.k = d.key WHERE d.name = 'a'"
+    assert steps(query)[-1] == ("runtime filters", 1)
+    monkeypatch.setattr("lakescan.spark.dsv2.scan.MOST_VALUES", 1)
+    assert "runtime filters" not in dict(steps(query))
+    assert sorted(row.s for row in spark.sql(query).collect()) == ["2abc3", "2abc4"]
+
+
 def test_thousands_of_values_are_read_in_one_trip(spark: SparkSession, facts: DeltaBuilder) -> None:
     for column, values in (
         ("k", ",".join(str(1000 + at) for at in range(5000)) + ",42"),

@@ -19,6 +19,7 @@ from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
 from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
 from lakescan.scan.report import TABLE, ScanReport, Step
+from lakescan.scan.runtime_filter import separating_columns
 from lakescan.scan.side_by_side import side_by_side
 from lakescan.scan.spec import ScanSpec
 
@@ -124,6 +125,13 @@ class Plan:
         rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
         columns = column_estimates(self.planned.snapshot, files, self.spec.output) if with_columns else {}
         return Estimates(size, rows, columns)
+
+    @cached_property
+    def runtime_columns(self) -> tuple[str, ...]:
+        """The columns of which values found at run time are worth having."""
+        if not self.spec.takes_runtime_filters:
+            return ()
+        return tuple(separating_columns(self.planned, self.spec.output, self.spec.settings.skipping))
 
     @cached_property
     def _stored_rows(self) -> pa.Array:

@@ -1,14 +1,34 @@
 """A plan narrowed by values that only became known when the query ran: the other side of a join found them.
 
-Files are dropped by their partition values and by their statistics, on any column that has either. The plan it
-starts from is not changed.
+Files are dropped by their partition values and by their statistics. The plan it starts from is not changed. Values are
+wanted only of columns by which they can drop a good part of the files: finding them costs a subquery of its own, which
+Spark copies for every scan that wants them.
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
-from lakescan.predicate import TRUE, Predicate, columns_of, may_match, split_by_columns
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, may_match, split_by_columns
+from lakescan.scan.packing import OPEN_BYTES, total_bytes
 from lakescan.scan.pruning import PlannedFiles, matching_partitions, statistics_for
+from lakescan.scan.statistics import FileStatistics, has_bounds
+from lakescan.types.columns import member
+
+MOST_VALUES = 10_000
+"""A longer list of values is passed over: as many hit nearly every file, and cost more than they save."""
+
+# What is worth a subquery: a second of one core decodes several times as much.
+_WORTH_BYTES = 32 << 20
+# A value that is asked for may be in no greater share of the files.
+_LARGEST_SHARE = 0.5
+# Of more files than this a part tells.
+_SAMPLE = 1024
 
 
 def narrowed(planned: PlannedFiles, predicate: Predicate, by_statistics: bool) -> PlannedFiles:
@@ -20,3 +40,55 @@ def narrowed(planned: PlannedFiles, predicate: Predicate, by_statistics: bool) -
     if by_data != TRUE and files.num_rows and by_statistics:
         files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
     return replace(planned.then("runtime filters", files, began), skip_rows=planned.skip_rows)
+
+
+def separating_columns(planned: PlannedFiles, output: pa.Schema, by_statistics: bool) -> list[str]:
+    """The top-level columns of `output` whose values tell files apart, where reading them all is worth a subquery."""
+    files, snapshot = planned.files, planned.snapshot
+    if files.num_rows < 2 or total_bytes(files["size"].to_numpy()) + files.num_rows * OPEN_BYTES < _WORTH_BYTES:
+        return []
+    sample = _sampled(files)
+    names = [field.name for field in output if has_bounds(field.type)]
+    by_partition = [name for name in names if name in snapshot.partition_columns]
+    by_data = [name for name in names if name not in snapshot.partition_columns] if by_statistics else []
+    partition = sample["partition"].combine_chunks()
+    separating = {name for name in by_partition if len(pc.unique(member(partition, name))) > 1}
+    known = statistics_for(snapshot, sample, [Column((name,)) for name in by_data])
+    separating |= set(_told_apart_by_bounds(known, by_data))
+    return [name for name in names if name in separating]
+
+
+def _told_apart_by_bounds(known: FileStatistics, names: Iterable[str]) -> Iterable[str]:
+    for name in names:
+        bounds = known.bounds(Column((name,)))
+        if bounds is not None and _share(bounds) <= _LARGEST_SHARE:
+            yield name
+
+
+def _share(bounds: Bounds) -> float:
+    """Which part of the files may hold a value, on average over the least values of the files."""
+    low, high = _ranks(bounds)
+    known = low[np.isfinite(low)]
+    if not len(known):
+        return 1.0
+    holding = np.searchsorted(np.sort(low), known, "right") - np.searchsorted(np.sort(high), known, "left")
+    return float(holding.mean() / len(low))
+
+
+def _ranks(bounds: Bounds) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Each file's bounds as places in the order of all of them; without end where one is not known."""
+    both = pa.concat_arrays([bounds.minimum, bounds.maximum])
+    if pa.types.is_boolean(both.type):
+        both = both.cast(pa.int8())
+    places = pc.rank(both, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.float64)
+    unknown = both.is_null().to_numpy(zero_copy_only=False)
+    half = len(both) // 2
+    low, high = places[:half], places[half:]
+    either = unknown[:half] | unknown[half:]
+    return np.where(either, -np.inf, low), np.where(either, np.inf, high)
+
+
+def _sampled(files: pa.Table) -> pa.Table:
+    if files.num_rows <= _SAMPLE:
+        return files
+    return files.take(pa.array(np.linspace(0, files.num_rows - 1, _SAMPLE).astype(np.int64)))

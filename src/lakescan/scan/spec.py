@@ -4,7 +4,9 @@ A `ScanSpec` is a value. It opens no file and plans nothing; `scan.planning.plan
 with the same token ask for the same rows of the same version, so one plan can serve both.
 """
 
+import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +18,9 @@ from lakescan.scan.settings import Settings
 
 if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot
+
+# Of a longer filter, a list of thousands of values, a token has a digest and EXPLAIN the beginning.
+_LONGEST = 2_000
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,14 @@ class ScanSpec:
         chosen = self.limit is not None or self.offset or self.top is not None or self.aggregation is not None
         return self.settings.runtime_filters and not chosen
 
-    @property
+    @cached_property
     def token(self) -> str:
-        """Everything that decides the rows, as text."""
+        """Everything that decides the rows, as text: short however many values a filter has."""
         aggregated = "" if self.aggregation is None else f"{self.aggregation} OF "
         return (
             f"{aggregated}{self.snapshot.token} "
             f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
-            f"filter={self.filter} skip={conjoin([self.skip, self.runtime])} "
+            f"filter={_digest(self.filter)} skip={_digest(conjoin([self.skip, self.runtime]))} "
             f"limit={self.limit} offset={self.offset} top={self.top}"
         )
 
@@ -76,8 +81,18 @@ class ScanSpec:
         """The scan for people: EXPLAIN shows it."""
         skip = conjoin([self.skip, self.runtime])
         pushed = {"filter": self.filter, "skip": skip, "limit": self.limit, "top": self.top}
-        shown = [f"{name}=[{what}]" for name, what in pushed.items() if what is not None and what != TRUE]
+        shown = [f"{name}=[{_beginning(what)}]" for name, what in pushed.items() if what is not None and what != TRUE]
         shown += [f"offset=[{self.offset}]"] if self.offset else []
         shown += [] if self.aggregation is None else [f"aggregates=[{self.aggregation}]"]
         snapshot = self.snapshot
         return " ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *shown])
+
+
+def _digest(predicate: Predicate) -> str:
+    text = str(predicate)
+    return text if len(text) <= _LONGEST else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _beginning(what: object) -> str:
+    text = str(what)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"

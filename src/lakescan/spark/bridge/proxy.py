@@ -5,6 +5,7 @@ message, so that a user meets Spark's own errors.
 """
 
 import functools
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -56,7 +57,7 @@ class Proxy:
 
     def hashCode(self) -> int:
         # Java's hash is a signed 32-bit number; equal tokens must have equal ones in every process.
-        return sum(value * 31 for value in self.token.encode()) & 0x7FFFFFFF
+        return zlib.crc32(self.token.encode()) & 0x7FFFFFFF
 
 
 def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from lakescan.predicate import Predicate, conjoin, exact
 from lakescan.reader.plan import ReadPlan
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import at_run_time, read_plan
-from lakescan.scan.statistics import has_bounds
+from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.dsv2.columns import plain_field
 from lakescan.spark.dsv2.metrics import metrics
@@ -36,7 +36,7 @@ class SparkScan(BatchScan):
         self._found_at_run_time: list[Predicate] = []
         self._at_run_time: Plan | None = None
 
-    @property
+    @cached_property
     def token(self) -> str:
         return f"{self.spec.token} as {self._schema.json()}"
 
@@ -62,12 +62,9 @@ class SparkScan(BatchScan):
         return SparkBatch(self.bridge, self, self._at_run_time)
 
     def filterAttributes(self) -> JavaObject:
-        """The columns by which values found at run time can drop files."""
-        if not self.spec.takes_runtime_filters:
-            return self.bridge.references([])
-        schema, output = self._schema.jsonValue(), self.spec.output
-        names = [field.name for field in output if has_bounds(field.type) and plain_field(schema, (field.name,))]
-        return self.bridge.references(names)
+        """The columns by which values found at run time can drop a good part of the files."""
+        schema = self._schema.jsonValue()
+        return self.bridge.references(name for name in self.plan.runtime_columns if plain_field(schema, (name,)))
 
     def supportsIterativePushdown(self) -> bool:
         return False
@@ -76,7 +73,9 @@ class SparkScan(BatchScan):
         return self.bridge.no_predicates()
 
     def filter(self, predicates: JavaObject) -> None:
-        read = (exact(read_expression(self.bridge, predicate), self.spec.output) for predicate in predicates)
+        # A column and its values.
+        short = (predicate for predicate in predicates if len(predicate.children()) <= MOST_VALUES + 1)
+        read = (exact(read_expression(self.bridge, predicate), self.spec.output) for predicate in short)
         self._found_at_run_time = [predicate for predicate in read if predicate is not None]
 
     def estimateStatistics(self) -> SparkStatistics:
@@ -129,7 +128,7 @@ class SparkBatch(Proxy):
         self._scan = scan
         self._narrowed = narrowed
 
-    @property
+    @cached_property
     def token(self) -> str:
         spec = self._scan.spec if self._narrowed is None else self._narrowed.spec
         return f"batch of {spec.token} {self._scan.token}"
