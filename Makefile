@@ -21,7 +21,7 @@ setup: $(VENV)/.installed ## make .venv, install Lakescan and its tools, find Ja
 	@scripts/ensure_java.sh >/dev/null
 
 demo: $(VENV)/.installed ## run three queries over the sample table and show what each one skipped
-	@$(WITH_JAVA) $(BIN)/python examples/demo.py
+	@$(WITH_JAVA) $(BIN)/lakescan demo
 
 test: $(VENV)/.installed ## run the tests; ARGS="-k name" picks some
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)

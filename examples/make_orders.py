@@ -1,4 +1,4 @@
-"""Write the sample table `tables/orders` and its known answers with Delta Spark.
+"""Write the sample table of the demo and its known answers with Delta Spark.
 
 This is how the committed table was made, with the `peers` extra (Delta Spark and the PySpark release it needs):
 
@@ -17,15 +17,12 @@ import random
 import shutil
 import tempfile
 from importlib.metadata import version
-from pathlib import Path
 
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
-from queries import QUERIES, plain
 
-HERE = Path(__file__).resolve().parent
-TABLE = HERE / "tables" / "orders"
-EXPECTED = HERE / "orders_expected.json"
+from lakescan.demo import EXPECTED, TABLE
+from lakescan.demo.queries import QUERIES, plain
 
 FIRST_DAY = datetime.date(2024, 1, 1)
 DAYS = 6

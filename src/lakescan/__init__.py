@@ -14,13 +14,13 @@ from lakescan.errors import LakescanError
 from lakescan.formats import open_table as open
 from lakescan.io.configuration import Credentials, StorageConfiguration
 from lakescan.predicate import col
+from lakescan.scan.report import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from lakescan.spark.python_source.progress import BatchProgress
-    from lakescan.spark.report import Report
 
 __version__ = "0.1.0"
 __all__ = [
@@ -107,7 +107,7 @@ def changes(
     return read_changes(spark, path, start, end)
 
 
-def report(df: "DataFrame") -> "Report":
+def report(df: "DataFrame") -> Report:
     """What each scan of a query by Lakescan considered, skipped and reads."""
     from lakescan.spark.report import report_of
 

@@ -419,6 +419,13 @@ class InternalError(LakescanError):
         super().__init__(f"Lakescan failed in a way it should not have: {what}. Please report this as a bug.")
 
 
+class QueryFailed(LakescanError, ValueError):
+    """Spark cannot read a query, or failed while it ran."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"Spark could not answer the query: {why}. Check the query and the tables that it names.")
+
+
 class MissingPackage(LakescanError, ImportError):
     """A Python package that is asked for is not installed; Lakescan itself does without it."""
 

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from lakescan.cli.main import main
+from lakescan.demo import TABLE
 from tests.sample_tables import sample_table
 from tests.tables import DeltaBuilder
 
-ORDERS = Path(__file__).parents[2] / "examples" / "tables" / "orders"
+ORDERS = TABLE
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,13 @@ from lakescan.cli.main import command as lakescan_command
 from tests.cli.conftest import ORDERS, Command, started
 
 # Every subcommand that reads a table, with words that come after the path.
-READING = {"inspect": (), "history": ()}
+READING: dict[str, tuple[object, ...]] = {
+    "inspect": (),
+    "history": (),
+    "files": (),
+    "diff": (0, 1),
+    "changes": (0,),
+}
 NO_STORE = ("--storage", "fs.s3a.endpoint=http://127.0.0.1:9", "--storage", "fs.s3a.access.key=a")
 NO_STORE_MORE = ("--storage", "fs.s3a.secret.key=b", "--storage", "fs.s3a.endpoint.region=us-east-1")
 

@@ -85,6 +85,16 @@ def parse(text: str) -> Predicate:
         raise InvalidFilter(text, "it is nested too deeply.") from None
 
 
+def condition(node: exp.Expression, text: str) -> Predicate:
+    """The predicate that a parsed condition means, of a text that `as_sqlglot_reads_it` let pass."""
+    try:
+        return _predicate(node)
+    except _Unusable as unusable:
+        raise InvalidFilter(text, f"{unusable}.") from None
+    except RecursionError:
+        raise InvalidFilter(text, "it is nested too deeply.") from None
+
+
 def _predicate(node: exp.Expression) -> Predicate:
     match node:
         case exp.Paren():

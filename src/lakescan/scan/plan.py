@@ -49,13 +49,15 @@ class Plan:
         """Whether metadata alone answers it."""
         return self.ready is not None and not self.planned.files.num_rows
 
-    def files(self) -> pa.Table:
-        """The files that survive: full path, size, partition values, deletion vector, live rows where known."""
-        files = self.planned.files
+    def files(self, most: int | None = None) -> pa.Table:
+        """The files that survive, or the first of them: full path, size, partition values, deletion vector, live rows
+        where known."""
+        files = self.planned.files if most is None else self.planned.files.slice(0, most)
+        counts = self._stored_rows if most is None else stored_rows(self.planned.snapshot, files)
         data = self.spec.snapshot.data_files
         paths = [data.storage.full_path(data.path({"path": path})) for path in files["path"].to_pylist()]
         shown = files.select(["size", "modification_time", "partition", "deletion_vector"])
-        return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", self._live_rows)
+        return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", rows_left(counts, files))
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask | ReadyRows]:
         planned = self.planned

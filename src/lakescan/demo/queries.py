@@ -1,7 +1,8 @@
 """The demo's three queries.
 
-One list, used by `make_orders.py` (which records Delta Spark's answers) and by `demo.py` (which shows Lakescan's),
-so that both always ask the same question. `{table}` stands for the name the engine gives the table.
+One list, used by `examples/make_orders.py` (which records the answers of the engine that writes the table) and by
+`lakescan demo` (which shows Lakescan's), so that both always ask the same question. `{table}` stands for the name that
+the engine gives the table.
 """
 
 import datetime
