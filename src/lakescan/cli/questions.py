@@ -6,6 +6,7 @@ exactly as Spark would. All others are left to Spark, so that an answer never de
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import pyarrow as pa
 import sqlglot
@@ -45,7 +46,7 @@ class _NeedsSpark(Exception):
 def recognised(sql: str) -> Question | None:
     """The question that a statement asks, None where it takes Spark to answer it."""
     try:
-        return _question(sql, sqlglot.parse_one(as_sqlglot_reads_it(sql), dialect="spark"))
+        return _question(sql, cast(exp.Expression, sqlglot.parse_one(as_sqlglot_reads_it(sql), dialect="spark")))
     except (SqlglotError, ValueError, RecursionError, _NeedsSpark):
         return None
 

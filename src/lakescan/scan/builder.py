@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScanBuilder:
     """What is wanted of a snapshot so far."""
 
     spec: ScanSpec
+
+    def __repr__(self) -> str:
+        return f"<{self.spec.description}, not planned yet: .build() plans it>"
 
     @staticmethod
     def of(snapshot: "Snapshot") -> "ScanBuilder":

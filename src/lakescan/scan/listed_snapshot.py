@@ -17,6 +17,8 @@ from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.snapshot import Snapshot
+from lakescan.scan.snapshot_shown import snapshot_html, snapshot_text
+from lakescan.show.schema import schema_tree
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,16 @@ class ListedSnapshot(ABC):
     @property
     def computed_columns(self) -> Mapping[str, ComputedColumn]:
         return {}
+
+    def __repr__(self: Snapshot) -> str:
+        return snapshot_text(self)
+
+    def print_schema(self: Snapshot) -> None:
+        """Print the schema as Spark's `printSchema` does."""
+        print(schema_tree(self.schema_json))
+
+    def _repr_html_(self: Snapshot) -> str:
+        return snapshot_html(self)
 
     @property
     def log_state(self) -> LogState:

@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import conjoin
+from lakescan.predicate.readable import readable
 from lakescan.reader.aggregate import merge
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
+from lakescan.scan.conversions import ArrowRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
 from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
-from lakescan.scan.report import TABLE, ScanReport, Step
+from lakescan.scan.report import TABLE, FileFates, Report, ScanReport, Step
 from lakescan.scan.runtime_filter import separating_columns
 from lakescan.scan.side_by_side import side_by_side
 from lakescan.scan.spec import ScanSpec
@@ -27,8 +29,8 @@ from lakescan.scan.spec import ScanSpec
 _BYTES_A_WORKER = 512 << 20
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(ArrowRows):
     """The answer to a `ScanSpec`, before any data file is opened."""
 
     spec: ScanSpec
@@ -98,6 +100,12 @@ class Plan:
             return pa.Table.from_batches(batches, schema=self.schema)
         return pa.table({})
 
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows, batch by batch, once; of an aggregation the answer."""
+        if self.spec.aggregation is not None:
+            return self.to_arrow().to_reader()
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+
     def report(self) -> ScanReport:
         """What was considered, skipped and why. All of the table's files are counted, also those never listed."""
         spec, planned, steps = self.spec, self.planned, self.planned.steps
@@ -106,14 +114,26 @@ class Plan:
         return ScanReport(
             table=spec.snapshot.location,
             version=spec.snapshot.version,
-            filter=str(conjoin([spec.may_match, spec.runtime])),
+            filter=readable(conjoin([spec.may_match, spec.runtime])),
             columns=tuple(spec.output.names),
             steps=steps,
             rows_deleted=planned.rows_deleted,
             planning_ms=planned.planning_ms,
             metadata_only=self.metadata_only,
             aggregation="" if spec.aggregation is None else str(spec.aggregation),
+            fates=self._fates,
         )
+
+    def __repr__(self) -> str:
+        return f"<{self.spec.description}: {self.report().summary}>"
+
+    def _repr_html_(self) -> str:
+        return Report((self.report(),))._repr_html_()
+
+    def _fates(self) -> FileFates:
+        from lakescan.scan.file_fates import file_fates
+
+        return file_fates(self)
 
     def estimates(self, with_columns: bool = False) -> Estimates:
         """What the optimizer may know: bytes and rows of the files that are read, and of their columns if wanted.

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
 from lakescan.scan.generated_columns import derived_filter
 from lakescan.scan.packing import total_bytes
-from lakescan.scan.report import TABLE, Step
+from lakescan.scan.report import NUMBER, TABLE, Step
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import FileStatistics, has_bounds
@@ -94,7 +94,8 @@ def deleted_rows(files: pa.Table) -> pa.Array:
 
 
 def _step(name: str, files: pa.Table) -> Step:
-    return Step(name, files.num_rows, total_bytes(files["size"].to_numpy()))
+    numbers = files[NUMBER].to_numpy() if NUMBER in files.schema.names else None
+    return Step(name, files.num_rows, total_bytes(files["size"].to_numpy()), numbers)
 
 
 def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:

@@ -1,11 +1,22 @@
 """What a scan considered, skipped and read, for people and for tests."""
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from lakescan.show.report_page import report_fragment, report_page
 from lakescan.show.text import count, duration, shown, size
 
 TABLE = "table"
+READ = "read"
+NUMBER = "number"
+"""The column of a file's place in its table, where `file_fates` asks for it."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +26,29 @@ class Step:
     name: str
     files: int
     bytes: int
+    numbers: Any = field(default=None, compare=False, repr=False)
+    """Which files are left, where they have numbers (`file_fates`)."""
+
+
+@dataclass(frozen=True)
+class FileFates:
+    """What became of each file of a table, in the table's order: the place of a name in `names`."""
+
+    names: tuple[str, ...]
+    """`READ`, and the steps that dropped files."""
+    fates: npt.NDArray[np.int8]
+
+    def counts(self) -> dict[str, int]:
+        """How many files had each fate."""
+        return dict(zip(self.names, np.bincount(self.fates, minlength=len(self.names)).tolist(), strict=True))
+
+    def bins(self, most: int) -> npt.NDArray[np.int64]:
+        """The files in at most so many runs of equal length: a row a run, a column a fate, how many files had it."""
+        count = min(most, len(self.fates))
+        found = np.zeros((count, len(self.names)), np.int64)
+        if count:
+            np.add.at(found, (np.arange(len(self.fates)) * count // len(self.fates), self.fates), 1)
+        return found
 
 
 @dataclass(frozen=True)
@@ -32,6 +66,14 @@ class ScanReport:
     metadata_only: bool = False
     """Whether the log alone gave the answer: no data file is opened."""
     aggregation: str = ""
+    readers: tuple[tuple[str, int], ...] = ()
+    """Who reads, and how many tasks; empty where no task has been made."""
+    reading_ms: float | None = None
+    """How long tasks took, all together; None where none has run."""
+    rows: int | None = None
+    """Rows that left the scan; None where it has not run."""
+    fates: Callable[[], FileFates] | None = field(default=None, compare=False, repr=False)
+    """What became of each file; the scan is planned once more for it."""
 
     @property
     def files_total(self) -> int:
@@ -77,6 +119,9 @@ class ScanReport:
             "steps": [{"step": step.name, "files": step.files, "bytes": step.bytes} for step in self.steps],
             "rows_deleted": self.rows_deleted,
             "planning_ms": self.planning_ms,
+            "tasks": dict(self.readers),
+            "reading_ms": self.reading_ms,
+            "rows": self.rows,
         }
 
     def __str__(self) -> str:
@@ -92,15 +137,36 @@ class ScanReport:
             source = "the log alone" if self.metadata_only else "the log and the files left"
             lines.append(f"  aggregates: {shown(self.aggregation)}, from {source}")
         lines.append(f"  rows dropped by deletion vectors: {self.rows_deleted}")
+        if self.readers:
+            lines.append(f"  tasks:   {', '.join(f'{tasks} by {reader}' for reader, tasks in self.readers)}")
         lines.append(f"  planned in {duration(self.planning_ms)}")
+        if self.reading_ms is not None:
+            rows = "" if self.rows is None else f", {count(self.rows, 'rows')}"
+            lines.append(f"  read in {duration(self.reading_ms)} of the tasks' time{rows}")
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A query's scans: one report each, in the order of the plan."""
 
     scans: tuple[ScanReport, ...]
+    explain: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    """Gives the query's plan, as the engine explains it."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.scans)) or "no scan by Lakescan in this query"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return report_fragment(self)
+
+    def html(self) -> str:
+        """The report as one page, with a picture of every scan; it loads nothing."""
+        return report_page(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write that page to a file."""
+        Path(path).write_text(self.html(), encoding="utf-8")

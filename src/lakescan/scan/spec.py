@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lakescan.predicate import TRUE, Predicate, conjoin
+from lakescan.predicate.readable import readable
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
 from lakescan.scan.settings import Settings
+from lakescan.show.text import shown
 
 if TYPE_CHECKING:
     from lakescan.scan.snapshot import Snapshot
@@ -80,12 +82,12 @@ class ScanSpec:
     def description(self) -> str:
         """The scan for people: EXPLAIN shows it."""
         skip = conjoin([self.skip, self.runtime])
-        pushed = {"filter": self.filter, "skip": skip, "limit": self.limit, "top": self.top}
-        shown = [f"{name}=[{_beginning(what)}]" for name, what in pushed.items() if what is not None and what != TRUE]
-        shown += [f"offset=[{self.offset}]"] if self.offset else []
-        shown += [] if self.aggregation is None else [f"aggregates=[{self.aggregation}]"]
+        filters = {"filter": self.filter, "skip": skip}
+        pushed = [f"{name}=[{_beginning(readable(found))}]" for name, found in filters.items() if found != TRUE]
+        others = {"limit": self.limit, "top": self.top, "offset": self.offset or None, "aggregates": self.aggregation}
+        pushed += [f"{name}=[{what}]" for name, what in others.items() if what is not None]
         snapshot = self.snapshot
-        return " ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *shown])
+        return shown(" ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *pushed]))
 
 
 def _digest(predicate: Predicate) -> str:
@@ -93,6 +95,5 @@ def _digest(predicate: Predicate) -> str:
     return text if len(text) <= _LONGEST else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _beginning(what: object) -> str:
-    text = str(what)
+def _beginning(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"

@@ -33,11 +33,11 @@ def count(number: int, what: str = "") -> str:
 
 def size(number: float) -> str:
     """A number of bytes: `3.1 MiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+    for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(number) < 1024:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1024
-    return f"{number:.1f} PiB"
+    return f"{number:.1f} TiB"
 
 
 def duration(milliseconds: float) -> str:

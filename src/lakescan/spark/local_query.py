@@ -1,12 +1,12 @@
 """A query on an embedded local Spark, its rows as Arrow batches: a partition's worth is held, never all of them."""
 
-import io
+import logging
 import os
 import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from datetime import timezone
 from itertools import islice
 from typing import Any
@@ -41,10 +41,16 @@ def spark_query(sql: str, tables: Mapping[str, str], options: Mapping[str, str],
 @contextmanager
 def named_failures() -> Iterator[None]:
     """What Spark raises, as an error of Lakescan's: its own again where it was one, in one sentence."""
+    level = logging.root.manager.disable
+    if not os.environ.get("LAKESCAN_DEBUG"):
+        # PySpark and Py4J log what they raise, with all of Java's stack.
+        logging.disable(logging.CRITICAL)
     try:
         yield
     except PySparkException as failure:
         raise _own_error(str(failure)) or QueryFailed(_first_sentence(str(failure))) from failure
+    finally:
+        logging.disable(level)
 
 
 def _own_error(text: str) -> LakescanError | None:
@@ -80,14 +86,6 @@ def _without_the_noise_of_a_start() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
-
-
-def explained(df: DataFrame) -> str:
-    """The plan as EXPLAIN FORMATTED gives it."""
-    text = io.StringIO()
-    with redirect_stdout(text):
-        df.explain("formatted")
-    return text.getvalue().strip()
 
 
 def arrow_schema_of(df: DataFrame) -> pa.Schema:

@@ -1,6 +1,5 @@
 """`lakescan inspect`: what a table is, how large it is, and what would make its reads faster."""
 
-import time
 from typing import Any
 
 import click
@@ -15,7 +14,6 @@ from lakescan.cli.parameters import (
     snapshot_of,
     version_options,
 )
-from lakescan.show.text import age, count, listed, size
 
 
 @click.command
@@ -25,72 +23,25 @@ from lakescan.show.text import age, count, listed, size
 @json_option
 def command(path: str, version: str | None, timestamp: str | None, storage: Any, time_zone: str, as_json: bool) -> None:
     """Say what a table is: format, version, schema, files, rows, and advice where reads will be slow."""
-    from lakescan.formats import format_named
     from lakescan.scan.advice import advice
     from lakescan.scan.inspection import inspect
+    from lakescan.scan.snapshot_shown import inspection_facts
+    from lakescan.show.schema import schema_tree
 
     with output.working("reading the log"):
         snapshot = snapshot_of(Opening(storage, time_zone).table(path), version, timestamp)
         found = inspect(snapshot)
         advised = advice(found)
-    title = format_named(snapshot.format).title
     if as_json:
         output.document(_as_json(found, advised))
         return
     output.heading(snapshot.location)
-    output.facts(_facts(title, found))
+    output.facts(inspection_facts(found))
     output.line()
-    from lakescan.show.schema import schema_tree
-
     output.line(schema_tree(snapshot.schema_json))
     for sentence in advised:
         output.line()
         output.line(f"advice: {sentence}", style="yellow")
-
-
-def _facts(title: str, found: Any) -> list[tuple[str, object]]:
-    snapshot, log = found.snapshot, found.log
-    pairs: list[tuple[str, object]] = [
-        ("format", f"{title}{', ' + log.protocol if log.protocol else ''}"),
-        ("version", snapshot.version),
-        ("features", ", ".join(log.features) or "none"),
-        ("columns", len(snapshot.schema.names)),
-        ("partitioned by", listed(snapshot.partition_columns, most=20) or "nothing"),
-        ("files", _files(found)),
-        ("rows", _rows(found)),
-        ("deleted rows", _deleted(found)),
-    ]
-    if found.files_with_logs:
-        pairs.append(("log files", f"in {count(found.files_with_logs, 'files')}, merged when read"))
-    if log.commits_since_checkpoint is not None:
-        pairs.append(("checkpoint", _checkpoint(log)))
-    return pairs
-
-
-def _files(found: Any) -> str:
-    if not found.files:
-        return "0"
-    sizes = f"{size(found.bytes)}; median {size(found.median_bytes)}, largest {size(found.largest_bytes)}"
-    return f"{count(found.files)}, {sizes}"
-
-
-def _rows(found: Any) -> str:
-    if found.rows is not None:
-        return count(found.rows)
-    return f"not known: {found.uncounted_files:,} of {count(found.files, 'files')} without a count"
-
-
-def _deleted(found: Any) -> str:
-    if not found.deleted_rows:
-        return "0"
-    return f"{count(found.deleted_rows)}, by the deletion vectors of {count(found.files_with_deletions, 'files')}"
-
-
-def _checkpoint(log: Any) -> str:
-    since = f"{count(log.commits_since_checkpoint, 'commits')} since"
-    if log.checkpoint_version is None:
-        return f"none; {count(log.commits_since_checkpoint, 'commits')}"
-    return f"version {log.checkpoint_version}, {age(time.time() - (log.checkpoint_ms or 0) / 1000)}; {since}"
 
 
 def _as_json(found: Any, advised: tuple[str, ...]) -> dict[str, object]:

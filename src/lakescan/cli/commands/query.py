@@ -1,10 +1,11 @@
 """`lakescan query`: SQL over tables in folders; small questions without Spark, all others by a local one."""
 
 import json
+import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -30,6 +31,7 @@ from lakescan.show.text import count, duration, shown_lines
     help="A table by the name that the query has for it; may be given several times.",
 )
 @click.option("--explain", is_flag=True, help="Show the plan and what it would read; read no rows.")
+@click.option("--report", "page", type=click.Path(dir_okay=False), help="Write a page of what was read to this file.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", "target", type=click.Path(dir_okay=False), help="Write the rows to this file.")
 @click.option("--spark", "use_spark", is_flag=True, help="Use Spark also where it can be done without.")
@@ -39,6 +41,7 @@ def command(
     sql: str,
     tables: Sequence[tuple[str, str]],
     explain: bool,
+    page: str | None,
     form: str,
     target: str | None,
     use_spark: bool,
@@ -61,8 +64,9 @@ def command(
     else:
         question, plan = small
         schema = output_schema(question, plan)
-        answer = _Answer(schema, _renamed(plan, schema), lambda: Report((plan.report(),)), plan.spec.description)
-        given, report = answer.give(asked)
+        given, report = _Answer(schema, *_answered(plan, schema)).give(asked)
+    if page is not None:
+        report.save(page)
     if not as_json:
         who = "by Spark" if small is None else "no JVM"
         took = duration((time.perf_counter() - began) * 1000)
@@ -81,10 +85,10 @@ class _Asked:
 
 
 class _Answer:
-    """Rows to come, what was read for them, and how it was planned."""
+    """Rows to come, and what was read for them."""
 
-    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], report: Any, plan: str) -> None:
-        self.schema, self.batches, self.report, self.plan = schema, batches, report, plan
+    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], report: Callable[[], Report]) -> None:
+        self.schema, self.batches, self.report = schema, batches, report
 
     def give(self, asked: _Asked) -> tuple[int | None, Report]:
         """Write it; gives how many rows there were, None where it was only explained, and what was read."""
@@ -95,11 +99,12 @@ class _Answer:
         return given, self.report()
 
     def explain(self, as_json: bool) -> None:
-        report: Report = self.report()
+        report = self.report()
+        plan = report.explain() if report.explain is not None else ""
         if as_json:
-            output.document({"plan": self.plan, "scans": [scan.as_json() for scan in report.scans]})
+            output.document({"plan": plan, "scans": [scan.as_json() for scan in report.scans]})
             return
-        output.line(shown_lines(self.plan))
+        output.line(shown_lines(plan))
         output.line()
         output.line(report)
 
@@ -137,19 +142,38 @@ def _without_spark(sql: str, tables: dict[str, str], opening: Opening) -> tuple[
 def _with_spark(
     sql: str, tables: dict[str, str], options: dict[str, str], time_zone: str, asked: _Asked
 ) -> tuple[int | None, Report]:
-    from lakescan.spark.local_query import arrow_schema_of, batches_of, explained, named_failures, spark_query
+    from lakescan.spark.local_query import arrow_schema_of, batches_of, named_failures, spark_query
     from lakescan.spark.report import report_of
 
     with named_failures():
         with output.working("starting Spark"):
             df = spark_query(sql, tables, options, time_zone)
         schema = arrow_schema_of(df)
-        plan = explained(df) if asked.explain else ""
-        return _Answer(schema, batches_of(df, schema), lambda: report_of(df), plan).give(asked)
+        return _Answer(schema, batches_of(df, schema), lambda: report_of(df)).give(asked)
 
 
-def _renamed(plan: Plan, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
-    """The rows of a plan; the partial rows of a count are merged first."""
-    batches = plan.to_batches() if plan.spec.aggregation is None else plan.to_arrow().to_batches()
-    for batch in batches:
-        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+def _answered(plan: Plan, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], Callable[[], Report]]:
+    """The rows of a plan under the names of the statement, and the report of it, with what reading them took."""
+    rows, spent = 0, 0.0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal rows, spent
+        # The partial rows of a count are merged first.
+        found = plan.to_batches() if plan.spec.aggregation is None else iter(plan.to_arrow().to_batches())
+        while True:
+            began = time.perf_counter()
+            batch = next(found, None)
+            spent += (time.perf_counter() - began) * 1000
+            if batch is None:
+                return
+            rows += batch.num_rows
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    def report() -> Report:
+        tasks = len(plan.tasks(os.cpu_count() or 1))
+        readers = (("Arrow in this process", tasks),) if tasks and not plan.metadata_only else ()
+        found = replace(plan.report(), readers=readers)
+        found = replace(found, rows=rows, reading_ms=spent) if spent else found
+        return Report((found,), lambda: plan.spec.description)
+
+    return batches(), report

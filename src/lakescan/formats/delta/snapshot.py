@@ -29,7 +29,7 @@ from lakescan.scan.log_state import LogState
 from lakescan.types.schema import prune
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeltaSnapshot(ListedSnapshot):
     """A version of a table. Implements `scan.Snapshot`."""
 

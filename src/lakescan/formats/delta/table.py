@@ -19,9 +19,10 @@ from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.time_travel import TimeTravel, parse_timestamp, split_path, version_at
 from lakescan.formats.delta.snapshot import DeltaSnapshot
 from lakescan.io.storage import Storage
+from lakescan.scan.snapshot_shown import ShownTable
 
 
-class DeltaTable:
+class DeltaTable(ShownTable):
     """Implements `scan.Table`. `pinned` is the version that the table's path asks for, as in `orders@v12`."""
 
     format = "delta"

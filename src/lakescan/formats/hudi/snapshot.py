@@ -48,7 +48,7 @@ class Description:
         return arrow_schema(json.loads(self.schema_json))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HudiSnapshot(ListedSnapshot):
     """A table at an instant. Implements `scan.Snapshot`."""
 

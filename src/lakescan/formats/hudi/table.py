@@ -18,9 +18,10 @@ from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
 from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing, timeline_settings
 from lakescan.io.configuration import S3Settings
 from lakescan.io.storage import Storage
+from lakescan.scan.snapshot_shown import ShownTable
 
 
-class HudiTable:
+class HudiTable(ShownTable):
     """Implements `scan.Table`; with `base_files_only` by its base files alone."""
 
     format = "hudi"

@@ -6,12 +6,13 @@ Filters that Spark finds at run time hold for the next batch only: another use o
 """
 
 import pickle
+from collections.abc import Sequence
 from functools import cached_property
 
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Predicate, conjoin, exact
-from lakescan.reader.plan import ReadPlan
+from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.runtime_filter import MOST_VALUES
@@ -35,6 +36,8 @@ class SparkScan(BatchScan):
         self._schema = schema
         self._found_at_run_time: list[Predicate] = []
         self._at_run_time: Plan | None = None
+        self.readers: tuple[tuple[str, int], ...] = ()
+        """Who reads, and how many tasks, of the last batch; empty before there was one."""
 
     @cached_property
     def token(self) -> str:
@@ -100,6 +103,7 @@ class SparkScan(BatchScan):
     def input_partitions(self, plan: Plan) -> JavaObject:
         tasks = plan.tasks(self.bridge.parallelism)
         plain = plain_pieces(plan.read_plan, self._plain_columns, tasks)
+        self.readers = _readers(tasks, plain)
         return self.bridge.input_partitions(zip(map(pickle.dumps, tasks), plain, strict=True))
 
     def reader_factory(self) -> JavaObject:
@@ -118,6 +122,17 @@ class SparkScan(BatchScan):
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")
+
+
+def _readers(tasks: Sequence[ReadTask | ReadyRows], plain: Sequence[bytes]) -> tuple[tuple[str, int], ...]:
+    ready = sum(isinstance(task, ReadyRows) for task in tasks)
+    by_spark = sum(map(bool, plain))
+    counts = {
+        "Spark's own Parquet reader": by_spark,
+        "Arrow in Python workers": len(tasks) - by_spark - ready,
+        "the log alone": ready,
+    }
+    return tuple((reader, count) for reader, count in counts.items() if count)
 
 
 class SparkBatch(Proxy):

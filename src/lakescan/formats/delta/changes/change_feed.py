@@ -47,7 +47,7 @@ SPARK_FIELDS = ((CHANGE_TYPE, "string"), (COMMIT_VERSION, "long"), (COMMIT_TIMES
 _OWN_FIELDS = (pa.field(CHANGE_TYPE, pa.string()), *commit_fields())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeltaChanges(ListedSnapshot):
     """The changes of a range of versions. Implements `scan.Snapshot`."""
 
