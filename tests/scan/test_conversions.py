@@ -21,7 +21,8 @@ def test_whoever_takes_an_arrow_stream_takes_a_scan() -> None:
     scan = plan()
     for _ in range(2):
         assert pa.table(scan).sort_by("order_id").equals(scan.to_arrow().sort_by("order_id"))
-    assert duckdb.sql("SELECT count(*) FROM scan").fetchall() == [(scan.to_arrow().num_rows,)]
+    counted = duckdb.connect().execute("SELECT count(*) FROM scan").fetchall()
+    assert counted == [(scan.to_arrow().num_rows,)]
 
 
 def test_the_stream_of_an_aggregation_is_its_answer() -> None:

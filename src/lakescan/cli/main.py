@@ -43,7 +43,7 @@ class Subcommands(click.Group):
 @click.group(NAME, cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(lakescan.__version__, prog_name=NAME)
 def command() -> None:
-    """Look at, and query, Delta Lake and Apache Hudi tables: what they hold, what was done to them, what a query reads.
+    """Look at lake tables, and query them: what they hold, what was done to them, what a query reads.
 
     A PATH is a folder or a location in a store, as s3://bucket/table.
     """
