@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs tables example clean
+.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs pictures tables example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ versions: ## run the Spark tests on the other PySpark releases that are supporte
 docs: $(VENV)/.installed ## check the documentation: links, Python examples, the page of options
 	@$(BIN)/python scripts/check_docs.py
 	@$(BIN)/python scripts/options_page.py --check
+
+pictures: $(VENV)/.installed ## take the pictures of docs/pictures anew in headless Chromium (changes committed files)
+	@$(BIN)/python scripts/pictures.py
 
 example: $(PEERS)/.installed ## write the table of the demo anew with Delta Spark (changes committed files)
 	@$(WITH_JAVA) $(PEERS)/bin/python examples/make_orders.py

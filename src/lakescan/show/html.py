@@ -76,7 +76,7 @@ STYLE = """
 .lakescan .key i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
 @media (max-width: 600px) {
   .lakescan .step { grid-template: "name number" "bars bars" / 1fr max-content; margin-bottom: .4em; }
-  .lakescan th { white-space: normal; max-width: 8em; }
+  .lakescan th { white-space: normal; max-width: 8em; overflow-wrap: normal; }
 }
 """
 PAGE_STYLE = """

@@ -120,7 +120,7 @@ def _facts(scan: "ScanReport") -> Iterator[tuple[object, object]]:
     yield "filter", tag("code", scan.filter)
     if scan.aggregation:
         yield "aggregates", f"{scan.aggregation}, from the log{'' if scan.metadata_only else ' and the files left'}"
-    yield "rows dropped by deletion vectors", count(scan.rows_deleted)
+    yield "deleted rows", f"{count(scan.rows_deleted)}, dropped by deletion vectors"
     for reader, tasks in scan.readers:
         yield "tasks", f"{tasks:,} by {reader}"
     yield "planning", duration(scan.planning_ms)
