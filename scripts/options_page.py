@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lakescan.formats import FORMATS
-from lakescan.options import Option, Read
+from lakescan.options import OF_A_SOURCE, Option, Read
 from lakescan.scan import settings
-from lakescan.spark.python_source.source import OWN_OPTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "options.md"
 READS = {Read.BATCH: "batch", Read.CHANGES: "changes", Read.STREAM: "stream"}
@@ -26,8 +25,8 @@ ignored option would give the rows of another question.
 | `lakescan.attach` | `lakescan.attach(spark, "orders", path, options=…)`; a query's own options win over these |
 | SQL | `` SELECT * FROM delta.`/path` WITH (`readChangeFeed` = 'true', `startingVersion` = '0') `` |
 | `table` | ``spark.read.option("readChangeFeed", "true").option("startingVersion", 0).table("delta.`/path`")`` |
-| a batch of `format("lakescan")` | `spark.read.format("lakescan").option("versionAsOf", 3).load(path)` |
-| a stream | `spark.readStream.format("lakescan").option("startingVersion", 0).load(path)` |
+| `format` | `spark.read.format("delta").option("versionAsOf", 3).load(path)`; also `hudi`, and `lakescan` for either |
+| a stream | `spark.readStream.format("delta").option("startingVersion", 0).load(path)` |
 
 A batch reads one version. With `readChangeFeed` = `true` (Delta) it gives changes: the rows that a range of versions
 inserted, updated and deleted ([changes](changes.md)). Streams have a [page](streams.md) of their own.
@@ -54,7 +53,7 @@ def page() -> str:
     parts = [INTRODUCTION]
     for format_ in FORMATS:
         parts += [f"## {format_.title} tables\n", *rows(format_.options.known), ""]
-    parts += ['## Only of `format("lakescan")`\n', *rows(OWN_OPTIONS.known), ""]
+    parts += ["## Only of `format(…)`\n", *rows(OF_A_SOURCE.known), ""]
     parts += ["## Settings\n", "Of all tables; also Spark confs, see [settings](settings.md).\n", *rows(common), ""]
     return "\n".join(parts)
 

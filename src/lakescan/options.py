@@ -89,6 +89,43 @@ class Options:
         return [name for option in self.known if option.sets_rows for name in option.names]
 
 
+_EVERY = (Read.BATCH, Read.CHANGES, Read.STREAM)
+# One set of options is often given to both ends of a stream.
+OF_THE_SINK = (
+    "checkpointLocation",
+    "queryName",
+    "outputMode",
+    "overwriteSchema",
+    "partitionOverwriteMode",
+    "maxRecordsPerFile",
+    "compression",
+    "optimizeWrite",
+    "txnAppId",
+    "txnVersion",
+    "userMetadata",
+)
+OF_A_SOURCE = Options(
+    "",
+    (
+        Option("path", _EVERY, TEXT, "Where the table is: what `.load(path)` sets."),
+        Option(
+            "timeZone",
+            _EVERY,
+            Value("a time zone; the session's unless it is given"),
+            "The zone of times that name none.",
+        ),
+        Option(
+            "filter",
+            (Read.BATCH, Read.CHANGES),
+            Value("SQL text"),
+            "Files and rows that do not match are left out, whether or not Spark pushes its own filters.",
+        ),
+        *(Option(name, (Read.STREAM,), TEXT, "Nothing: it is for the stream's writer.") for name in OF_THE_SINK),
+    ),
+)
+"""The options that only a data source has: `format(…)`."""
+
+
 def given_options(
     options: Mapping[str, Any], known: Options, reads: Iterable[Read], others: Iterable[Options] = ()
 ) -> dict[str, str]:

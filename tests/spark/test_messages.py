@@ -9,7 +9,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
-from pyspark.errors import AnalysisException, PySparkException, PySparkRuntimeError
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 import lakescan
@@ -173,15 +173,14 @@ def test_a_time_after_the_newest_commit_is_refused_with_that_commits_time(
         lakescan.changes(spark, table.path, "2099-01-01")
 
 
-def test_a_table_of_the_sessions_catalog_that_uses_lakescan_says_what_to_write_instead(
+def test_a_table_of_the_sessions_catalog_that_uses_lakescan_keeps_the_options_it_was_made_with(
     spark: SparkSession, table: DeltaBuilder
 ) -> None:
-    """Spark 4.3 hands a Python source none of the OPTIONS that such a table was made with."""
     spark.sql("DROP TABLE IF EXISTS using_lakescan")
     try:
-        spark.sql(f"CREATE TABLE using_lakescan USING lakescan OPTIONS (path '{table.path}')")
-        with pytest.raises(AnalysisException, match=r"whose OPTIONS Spark does not pass on, lakescan\.attach"):
-            spark.sql("SELECT id FROM using_lakescan").collect()
+        spark.sql(f"CREATE TABLE using_lakescan USING lakescan OPTIONS (path '{table.path}', versionAsOf '0')")
+        assert spark.sql("SELECT id FROM using_lakescan").collect() == []
+        assert lakescan.read(spark, table.path).count() == 3
     finally:
         spark.sql("DROP TABLE IF EXISTS using_lakescan")
 

@@ -193,7 +193,8 @@ def test_one_set_of_options_may_be_given_to_both_ends_of_a_stream(spark: SparkSe
 
 
 def test_the_writers_options_change_no_row_of_a_stream_and_one_of_nobody_is_refused(tmp_path: Path) -> None:
-    from lakescan.spark.python_source.source import _OF_THE_SINK, LakescanDataSource
+    from lakescan.options import OF_THE_SINK
+    from lakescan.spark.python_source.source import LakescanDataSource
 
     built = table(tmp_path / "table", files=2)
 
@@ -204,7 +205,7 @@ def test_the_writers_options_change_no_row_of_a_stream_and_one_of_nobody_is_refu
         tasks = stream.plan(stream.initial_offset(), stream.end_offset(), 1)
         return [row["id"] for one in tasks for batch in read_task(one.plan, one.task) for row in batch.to_pylist()]
 
-    assert streamed(dict.fromkeys(_OF_THE_SINK, "x")) == streamed({}) == list(range(20))
+    assert streamed(dict.fromkeys(OF_THE_SINK, "x")) == streamed({}) == list(range(20))
     with pytest.raises(lakescan.errors.UnknownOption, match="checkpointLocation"):
         LakescanDataSource({"path": built.path, "checkpointLocations": "x"})
 

@@ -4,12 +4,16 @@ Spark says so by the overload of `loadTable` that it calls, which differs betwee
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
 from lakescan.spark.bridge.proxy import JavaObject
-from lakescan.spark.bridge.session import Bridge
+from lakescan.spark.bridge.session import EXPRESSIONS, PYTHON, Bridge
+
+# Frames farther away may be those of a query within which this one runs.
+_NEAR = 8
 
 
 def write_asked(arguments: Sequence[Any]) -> str | None:
@@ -31,6 +35,38 @@ def loads_no_relation(bridge: Bridge) -> bool:
     """Whether the calling thread loads a table to describe or change it, and not for its rows."""
     stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace())
     return "lookupTableOrView" in stack
+
+
+class Use(Enum):
+    """What Spark asks a data source for a table for."""
+
+    ROWS = "a batch"
+    STREAM = "a stream"
+    NAME = "a table of a catalog"
+    WRITE = "a write"
+
+
+_USERS = {"loadV2Source": Use.ROWS, "V2SessionCatalog": Use.NAME, "Writer": Use.WRITE, "ResolveDataSource": Use.STREAM}
+
+
+def use_of_source(bridge: Bridge) -> Use:
+    """What the calling thread wants of the table that it asks a data source for: the nearest caller tells."""
+    stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace()).split(", ")
+    called = next(at for at, frame in enumerate(stack) if ".DefaultSource." in frame)
+    uses = (use for frame in stack[called : called + _NEAR] for name, use in _USERS.items() if name in frame)
+    return next(uses, Use.ROWS)
+
+
+def python_stream(bridge: Bridge, name: str, schema: JavaObject | None, options: JavaObject) -> JavaObject:
+    """The table of a Python data source, for its stream; with the source's own schema where none is given."""
+    source = bridge.java_class(PYTHON + "PythonDataSourceV2")()
+    source.setShortName(name)
+    given = bridge.java_class("org.apache.spark.sql.util.CaseInsensitiveStringMap")(options)
+    return source.getTable(
+        source.inferSchema(given) if schema is None else schema,
+        bridge.array(EXPRESSIONS + "Transform", []),
+        given.asCaseSensitiveMap(),
+    )
 
 
 def session_catalog(bridge: Bridge) -> JavaObject:

@@ -44,4 +44,7 @@ def register(bridge: "Bridge", source: type[DataSource]) -> None:
         plain.broadcastVars(),
         plain.accumulator(),
     )
-    session.dataSource().registerPython(source.name(), bridge.java_class(_SOURCE)(function))
+    # Not by the session's own way, which refuses a name that a Java class has too: ours has it, and leaves streams to
+    # this one.
+    sources = session.sessionState().dataSourceManager()
+    sources.registerDataSource(source.name(), bridge.java_class(_SOURCE)(function))

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
+from pyspark.core.context import SparkContext
 from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +67,15 @@ class Bridge:
         gateway.python_parameters.propagate_java_exceptions = True
         gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
         bound_connections(self)
+
+    def of_calling_thread(self) -> "Bridge":
+        """The session for which the calling thread works, which need not be the one that this bridge was made for."""
+        active = self.java_class("org.apache.spark.sql.classic.SparkSession").active()
+        # PySpark's own way to such an object would make it the session of `rdd.toDF` too.
+        session: Any = SparkSession.__new__(SparkSession)
+        context: Any = SparkContext._active_spark_context
+        session._sc, session._jsc, session._jvm, session._jsparkSession = context, context._jsc, context._jvm, active
+        return Bridge(session)
 
     # Plain values
 

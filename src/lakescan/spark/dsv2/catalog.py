@@ -27,8 +27,8 @@ from lakescan.spark.bridge.loads import (
     session_catalog,
     write_asked,
 )
+from lakescan.spark.dsv2.data_source import install_sources
 from lakescan.spark.dsv2.table import SparkTable, load_snapshot, table_format
-from lakescan.spark.python_source.source import LakescanDataSource
 
 NAMES = "lake"
 _NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
@@ -261,7 +261,7 @@ def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> Name
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
         bridge.put_catalog(NAMES, names)
-    bridge.register_data_source(LakescanDataSource)
+    install_sources(spark)
     return names
 
 

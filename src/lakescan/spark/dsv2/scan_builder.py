@@ -28,10 +28,11 @@ _SCANS = ScansOfAPlan()
 class SparkScanBuilder(Proxy):
     """Collects the pushdowns of one scan."""
 
-    def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings) -> None:
+    def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings, filter_: str | None = None) -> None:
         super().__init__(bridge)
         _SCANS.made(bridge.thread)
-        self._wanted = snapshot.scan().with_settings(settings)
+        wanted = snapshot.scan().with_settings(settings)
+        self._wanted = wanted if filter_ is None else wanted.filter(filter_)
         self._aggregates = PushedAggregates(json.loads(snapshot.schema_json))
         self._pushed: list[JavaObject] = []
         self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
 from lakescan.formats import asked, asks_one_version, checked, open_table, sets_rows
 from lakescan.io.storage import Storage
-from lakescan.options import Read
+from lakescan.options import Options, Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
@@ -36,6 +36,10 @@ class Asked:
 
     options: Mapping[str, str] = field(default_factory=dict)
     travelled: bool = False
+    filter: str | None = None
+    """SQL text: rows that do not match are not the table's."""
+    checked: bool = False
+    """Whether a scan's options are just those that the table was loaded with."""
 
     def has(self, format_: str, name: str, value: str) -> bool:
         """Whether an option changes nothing about the table as it was loaded."""
@@ -45,17 +49,27 @@ class Asked:
 
 
 class SparkTable(Proxy):
-    """A snapshot, named as the query named it."""
+    """A snapshot, named as the query named it; of its columns those of `schema_json`, all where it is not given."""
 
-    def __init__(self, bridge: Bridge, name: str, snapshot: Snapshot, asked: Asked | None = None) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        name: str,
+        snapshot: Snapshot,
+        asked: Asked | None = None,
+        schema_json: str | None = None,
+    ) -> None:
         super().__init__(bridge)
         self.snapshot = snapshot
         self._name = name
         self._asked = asked or Asked()
+        self._schema_json = schema_json or snapshot.schema_json
 
     @property
     def token(self) -> str:
-        return self.snapshot.token
+        if self._asked.filter is None and self._schema_json == self.snapshot.schema_json:
+            return self.snapshot.token
+        return f"{self.snapshot.token} where {self._asked.filter} as {self._schema_json}"
 
     def name(self) -> str:
         return self._name
@@ -67,10 +81,10 @@ class SparkTable(Proxy):
         return str(self.snapshot.version)
 
     def schema(self) -> JavaObject:
-        return self.bridge.data_type(self.snapshot.schema_json)
+        return self.bridge.data_type(self._schema_json)
 
     def columns(self) -> JavaObject:
-        return self.bridge.columns(self.snapshot.schema_json)
+        return self.bridge.columns(self._schema_json)
 
     def partitioning(self) -> JavaObject:
         return self.bridge.identity_partitions(self.snapshot.partition_columns)
@@ -95,9 +109,9 @@ class SparkTable(Proxy):
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
         given = self.bridge.text_map(options.asCaseSensitiveMap())
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
-        if given:
+        if given and not self._asked.checked:
             self._refuse_what_was_not_asked(given)
-        return SparkScanBuilder(self.bridge, self.snapshot, settings)
+        return SparkScanBuilder(self.bridge, self.snapshot, settings, self._asked.filter)
 
     def _refuse_what_was_not_asked(self, given: Mapping[str, str]) -> None:
         """What a scan's options ask for must be what the table was loaded for."""
@@ -161,10 +175,10 @@ def _kept(location: str, time_zone: str) -> Table:
     return open_table(location, time_zone)
 
 
-def table_format(bridge: Bridge, path: str) -> str | None:
+def table_format(bridge: Bridge, path: str, zone: str | None = None) -> str | None:
     """The format of the table at a path, None where there is none; storage is not asked twice for a table's."""
     try:
-        return _kept(Storage.at(path).location, bridge.time_zone).format
+        return _kept(Storage.at(path).location, zone or bridge.time_zone).format
     except TableNotFound:
         return None
 
@@ -176,12 +190,15 @@ def load_snapshot(
     timestamp: str | datetime | None = None,
     options: Mapping[str, Any] | None = None,
     defaults: Mapping[str, str] | None = None,
+    more: Options | None = None,
+    zone: str | None = None,
 ) -> tuple[Snapshot, Asked]:
     """What a version or a moment and options ask for, and what that was; options win over those that are defaults.
 
-    Tables are kept between queries, so that an unchanged log is not read again.
+    Tables are kept between queries, so that an unchanged log is not read again. `more` are options that a data source
+    has beside those of tables; `zone` is for times that name none, the session's where it is not given.
     """
-    table = _kept(Storage.at(path).location, bridge.time_zone)
+    table = _kept(Storage.at(path).location, zone or bridge.time_zone)
     travelled = version is not None or timestamp is not None
 
     def chosen() -> Snapshot:
@@ -190,7 +207,10 @@ def load_snapshot(
         return _pinned(bridge).newest(bridge.query, table)
 
     Settings.of(options or {})
-    given = checked(options or {}, table.format, Read.BATCH, Read.CHANGES)
+    given = checked(options or {}, table.format, Read.BATCH, Read.CHANGES, more=more)
+    filter_ = given.get("filter")
+    if more is not None:
+        given = {name: value for name, value in given.items() if more.find(name) is None}
     travels = any(asks_one_version(table.format, name) for name in given)
     kept = {
         name: value
@@ -198,7 +218,7 @@ def load_snapshot(
         if not (travels and asks_one_version(table.format, name))
     }
     given = {**kept, **given}
-    return asked(table, given, chosen, travelled), Asked(given, travelled)
+    return asked(table, given, chosen, travelled), Asked(given, travelled, filter_, more is not None)
 
 
 def _pinned(bridge: Bridge) -> PinnedVersions:

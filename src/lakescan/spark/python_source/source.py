@@ -26,11 +26,10 @@ from lakescan.errors import (
     LakescanError,
     ReadOnly,
     TableNotFound,
-    UnknownStreamSchema,
     UnsupportedFeature,
 )
 from lakescan.formats import asked, checked, open_table, options_of, pin_stream, pinned
-from lakescan.options import TEXT, Option, Options, Read, Value
+from lakescan.options import OF_A_SOURCE, Read
 from lakescan.reader.read import read_task
 from lakescan.scan.settings import Settings
 from lakescan.spark.bridge.python_source import session_zone
@@ -41,49 +40,12 @@ from lakescan.spark.python_source.stream_api import (
     read_limit,
     refuse_what_the_api_lacks,
 )
+from lakescan.spark.source_schema import all_nullable, chosen_columns, is_of_a_catalog
 from lakescan.stream.stream import Offset, PinnedStream, Stream, StreamTask
 from lakescan.types.schema import as_nullable
 
 NAME = "lakescan"
 _ALL = (Read.BATCH, Read.CHANGES, Read.STREAM)
-# One set of options is often given to both ends of a stream.
-_OF_THE_SINK = (
-    "checkpointLocation",
-    "queryName",
-    "outputMode",
-    "overwriteSchema",
-    "partitionOverwriteMode",
-    "maxRecordsPerFile",
-    "compression",
-    "optimizeWrite",
-    "txnAppId",
-    "txnVersion",
-    "userMetadata",
-)
-OWN_OPTIONS = Options(
-    "",
-    (
-        Option("path", _ALL, TEXT, "Where the table is: what `.load(path)` sets."),
-        Option(
-            "timeZone",
-            _ALL,
-            Value("a time zone; the session's unless it is given"),
-            "The zone of times that name none.",
-        ),
-        Option(
-            "filter",
-            (Read.BATCH, Read.CHANGES),
-            Value("SQL text"),
-            "Files and rows that do not match are left out; Spark's own filters reach no Python source.",
-        ),
-        *(Option(name, (Read.STREAM,), TEXT, "Nothing: it is for the stream's writer.") for name in _OF_THE_SINK),
-    ),
-)
-"""The options that only `format("lakescan")` has."""
-# What Spark's own catalog tells a source of a table that was made with CREATE TABLE … USING lakescan.
-_OF_A_CATALOG = frozenset(
-    ["owner", "provider", "location", "external", "is_managed_location", "comment", "collation", "table_type"]
-)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -106,7 +68,7 @@ class LakescanDataSource(DataSource):
 
     @_plainly
     def __init__(self, options: Mapping[str, str]) -> None:
-        options = {name: value for name, value in options.items() if not _is_of_a_catalog(name.lower())}
+        options = {name: value for name, value in options.items() if not is_of_a_catalog(name.lower())}
         named = {name.lower(): value for name, value in options.items()}
         if "path" not in named:
             # Spark hands a Python source none of the OPTIONS of a table in its own catalog.
@@ -124,8 +86,8 @@ class LakescanDataSource(DataSource):
             self._missing = error.with_traceback(None)
             return
         Settings.of(options)
-        self._given = checked(options, table.format, *_ALL, more=OWN_OPTIONS)
-        own = {name: value for name, value in self._given.items() if OWN_OPTIONS.find(name) is None}
+        self._given = checked(options, table.format, *_ALL, more=OF_A_SOURCE)
+        own = {name: value for name, value in self._given.items() if OF_A_SOURCE.find(name) is None}
         self._location = table.location
         self._of_a_batch_only = _not_of(self._given, table.format, Read.STREAM)
         of_a_stream_only = _not_of(self._given, table.format, Read.BATCH, Read.CHANGES)
@@ -153,14 +115,14 @@ class LakescanDataSource(DataSource):
     @_plainly
     def schema(self) -> StructType:
         self._refuse_missing()
-        return StructType.fromJson(_nullable(json.loads(self._spark_schema)))
+        return StructType.fromJson(all_nullable(json.loads(self._spark_schema)))
 
     @_plainly
     def reader(self, schema: StructType) -> "BatchReader":
         self._refuse_missing()
         if isinstance(self._batch, LakescanError):
             raise self._batch
-        columns = _chosen(schema, self._spark_schema)
+        columns = chosen_columns(schema, self._spark_schema)
         return BatchReader(self._location, self._zone, self._batch, columns, self._given.get("filter"))
 
     @_plainly
@@ -174,7 +136,7 @@ class LakescanDataSource(DataSource):
         if self._stream is None:
             raise UnsupportedFeature(self._location, "reading as a stream")
         refuse_what_the_api_lacks(self._stream)
-        columns = _chosen(schema, self._spark_schema)
+        columns = chosen_columns(schema, self._spark_schema)
         output = pa.schema([self._stream.schema.field(name) for name in columns])
         return (LimitedStreamReader if HAS_ADMISSION_CONTROL else PlainStreamReader)(self._stream, output)
 
@@ -283,46 +245,7 @@ def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
         raise error.with_traceback(None) from None
 
 
-def _is_of_a_catalog(name: str) -> bool:
-    # An option of the table itself comes a second time, with this before its name.
-    return name in _OF_A_CATALOG or name.startswith("option.")
-
-
 def _not_of(given: Mapping[str, str], format_: str, *reads: Read) -> list[str]:
     """The given options that none of these reads takes."""
-    known = (options_of(format_) + OWN_OPTIONS).of_read(*reads)
+    known = (options_of(format_) + OF_A_SOURCE).of_read(*reads)
     return [name for name in given if all(name != option.name for option in known)]
-
-
-def _chosen(given: StructType, spark_schema: str) -> list[str]:
-    """The columns that a schema names, each one of the table's with its type."""
-    known = {field["name"]: field for field in _nullable(json.loads(spark_schema))["fields"]}
-    for field in _nullable(json.loads(given.json()))["fields"]:
-        if field["name"] not in known:
-            raise UnknownStreamSchema(field["name"], f"is not one of the table's columns: {', '.join(known)}")
-        wanted = known[field["name"]]["type"]
-        if _bare(field["type"]) != _bare(wanted):
-            raise UnknownStreamSchema(field["name"], f"has the type {wanted} in the table, not {field['type']}")
-    return list(given.names)
-
-
-def _bare(found: Any) -> Any:
-    """A type's JSON without what is only said about its fields."""
-    if isinstance(found, list):
-        return [_bare(item) for item in found]
-    return (
-        {key: _bare(value) for key, value in found.items() if key != "metadata"} if isinstance(found, dict) else found
-    )
-
-
-def _nullable(found: Any) -> Any:
-    """A schema's JSON with every field, element and value nullable: rows of an older version may lack any of them."""
-    if not isinstance(found, dict):
-        return found
-    changed = {key: _nullable(value) for key, value in found.items() if key != "fields"}
-    if "fields" in found:
-        changed["fields"] = [{**_nullable(field), "nullable": True} for field in found["fields"]]
-    for flag in ("containsNull", "valueContainsNull"):
-        if flag in changed:
-            changed[flag] = True
-    return changed

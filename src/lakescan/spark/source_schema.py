@@ -1,0 +1,55 @@
+"""What Spark tells a data source beside its options: a schema of the user's, and what a catalog knows of a table.
+
+A schema names some of the table's columns, each with its type. What a catalog keeps of a table is not an option.
+"""
+
+import json
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from lakescan.errors import UnknownStreamSchema
+
+_OF_A_CATALOG = frozenset(
+    ["owner", "provider", "location", "external", "is_managed_location", "comment", "collation", "table_type"]
+)
+
+
+def is_of_a_catalog(name: str) -> bool:
+    """Whether a catalog says this of a table that was made with CREATE TABLE."""
+    # An option of the table itself comes a second time, with this before its name.
+    return name.lower() in _OF_A_CATALOG or name.lower().startswith("option.")
+
+
+def chosen_columns(given: StructType, spark_schema: str) -> list[str]:
+    """The columns that a schema names, each one of the table's with its type."""
+    known = {field["name"]: field for field in all_nullable(json.loads(spark_schema))["fields"]}
+    for field in all_nullable(json.loads(given.json()))["fields"]:
+        if field["name"] not in known:
+            raise UnknownStreamSchema(field["name"], f"is not one of the table's columns: {', '.join(known)}")
+        wanted = known[field["name"]]["type"]
+        if _bare(field["type"]) != _bare(wanted):
+            raise UnknownStreamSchema(field["name"], f"has the type {wanted} in the table, not {field['type']}")
+    return list(given.names)
+
+
+def _bare(found: Any) -> Any:
+    """A type's JSON without what is only said about its fields."""
+    if isinstance(found, list):
+        return [_bare(item) for item in found]
+    return (
+        {key: _bare(value) for key, value in found.items() if key != "metadata"} if isinstance(found, dict) else found
+    )
+
+
+def all_nullable(found: Any) -> Any:
+    """A schema's JSON with every field, element and value nullable: rows of an older version may lack any of them."""
+    if not isinstance(found, dict):
+        return found
+    changed = {key: all_nullable(value) for key, value in found.items() if key != "fields"}
+    if "fields" in found:
+        changed["fields"] = [{**all_nullable(field), "nullable": True} for field in found["fields"]]
+    for flag in ("containsNull", "valueContainsNull"):
+        if flag in changed:
+            changed[flag] = True
+    return changed
