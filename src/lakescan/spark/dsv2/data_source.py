@@ -6,6 +6,7 @@ name that another data source has stays its own. Only reads are served: a write 
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -28,7 +29,18 @@ class NamedSource(Proxy):
         super().__init__(bridge)
         self._name = name
 
-    def getTable(self, schema: JavaObject | None, partitions: JavaObject, properties: JavaObject) -> object:
+    def inferSchema(self, options: JavaObject) -> JavaObject:
+        return self._newest(options).schema()
+
+    def inferPartitioning(self, options: JavaObject) -> JavaObject:
+        return self._newest(options).partitioning()
+
+    def supportsExternalMetadata(self) -> bool:
+        """A schema may be given: it chooses columns."""
+        return True
+
+    def getTable(self, schema: JavaObject | None, partitions: JavaObject, properties: JavaObject) -> Any:
+        """The table, with all of its columns where no schema is given."""
         bridge = self.bridge.of_calling_thread()
         use = use_of_source(bridge)
         if use is Use.WRITE:
@@ -40,6 +52,9 @@ class NamedSource(Proxy):
         if use is Use.NAME:
             return self._table(bridge, None, _of_a_named_table(given))
         return self._table(bridge, schema, given)
+
+    def _newest(self, options: JavaObject) -> Any:
+        return self.getTable(None, None, options.asCaseSensitiveMap())
 
     def _table(self, bridge: Bridge, schema: JavaObject | None, options: Mapping[str, str]) -> SparkTable:
         location = _location(options)
