@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs pictures tables example clean
+.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs site release pictures tables example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,9 +60,13 @@ versions: ## run the Spark tests on the other PySpark releases that are supporte
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pyspark==$*.*'
 	@touch $@
 
-docs: $(VENV)/.installed ## check the documentation: links, Python examples, the page of options
+docs: $(VENV)/.installed ## check the documentation: links, examples, what is made from the code
 	@$(BIN)/python scripts/check_docs.py
 	@$(BIN)/python scripts/options_page.py --check
+	@$(BIN)/python scripts/made_tables.py --check
+
+release: $(VENV)/.installed ## build wheel and sdist, install the wheel in fresh environments and run the demo there
+	@$(WITH_JAVA) scripts/release.sh
 
 pictures: $(VENV)/.installed ## take the pictures of docs/pictures anew in headless Chromium (changes committed files)
 	@$(BIN)/python scripts/pictures.py

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lakescan.spark.python_source.progress import BatchProgress
 
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
 __all__ = [
     "Credentials",
     "LakescanError",

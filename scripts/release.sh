@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Builds the wheel and the source distribution into dist/ and proves them: twine reads what PyPI would show, and the
+# wheel, installed in a fresh environment of each Python that is here, runs the demo from an empty folder.
+# PYTHONS="3.10 3.12" picks some of them. Nothing is uploaded.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+unset PYTHONPATH
+
+.venv/bin/python scripts/check_release.py
+rm -rf dist
+.venv/bin/python -m build --outdir dist . >"$place/build.log" 2>&1 || { cat "$place/build.log"; exit 1; }
+.venv/bin/python -m twine check --strict dist/*
+wheel=$(echo "$PWD"/dist/*.whl)
+
+# The interpreter of a release such as 3.12: on the PATH, or one that pyenv keeps.
+interpreter() {
+    local found
+    for found in "python$1" "$HOME/.pyenv/versions/$1".*/bin/python; do
+        if "$found" -c 'import ensurepip' 2>/dev/null; then
+            echo "$found"
+            return
+        fi
+    done
+}
+
+cp -r examples "$place/examples"
+cd "$place"
+tried=() absent=()
+for release in ${PYTHONS:-3.10 3.11 3.12 3.13 3.14}; do
+    python=$(interpreter "$release")
+    if [[ -z "$python" ]]; then
+        absent+=("$release")
+        continue
+    fi
+    echo "== Python $release"
+    "$python" -m venv fresh
+    fresh/bin/python -m pip install --quiet --disable-pip-version-check "$wheel"
+    fresh/bin/lakescan --version
+    fresh/bin/python examples/demo.py >demo.log 2>&1 || { cat demo.log; exit 1; }
+    grep -c "The same rows as Delta Spark" demo.log | sed 's/$/ answers are those of Delta Spark/'
+    tried+=("$release")
+    rm -rf fresh
+done
+((${#tried[@]})) || { echo "No Python to install the wheel with was found."; exit 1; }
+echo "$(basename "$wheel") works on Python ${tried[*]}.${absent[*]:+ Not here, so not tried: ${absent[*]}.}"
