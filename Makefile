@@ -65,6 +65,14 @@ docs: $(VENV)/.installed ## check the documentation: links, examples, what is ma
 	@$(BIN)/python scripts/options_page.py --check
 	@$(BIN)/python scripts/made_tables.py --check
 
+site: $(VENV)/.site ## build the documentation as a site into build/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "build/site/index.html"
+
+$(VENV)/.site: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	@touch $@
+
 release: $(VENV)/.installed ## build wheel and sdist, install the wheel in fresh environments and run the demo there
 	@$(WITH_JAVA) scripts/release.sh
 

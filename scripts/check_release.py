@@ -36,15 +36,15 @@ def problem(version: str, changelog: str) -> str | None:
 
 def version_of(module: str) -> str:
     """The version that the text of the package's `__init__` says."""
-    (found,) = VERSION.findall(module)
-    return str(found)
+    (version,) = VERSION.findall(module)
+    return str(version)
 
 
 def main() -> int:
     version = version_of((ROOT / "src" / "lakescan" / "__init__.py").read_text(encoding="utf-8"))
-    found = problem(version, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-    print(found or f"version {version}")
-    return 1 if found else 0
+    complaint = problem(version, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    print(complaint or f"version {version}")
+    return 1 if complaint else 0
 
 
 if __name__ == "__main__":

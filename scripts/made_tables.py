@@ -25,8 +25,8 @@ MADE = re.compile(r"(?s)(<!-- made: (\S+) -->\n)(.*?)(<!-- end -->)")
 
 def classes(base: type[BaseException]) -> list[type[BaseException]]:
     """The classes of `errors.py` of one kind, in its order."""
-    found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
-    kinds = [kind for kind in found if issubclass(kind, base) and kind is not LakescanError]
+    own = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+    kinds = [kind for kind in own if issubclass(kind, base) and kind is not LakescanError]
     return sorted(kinds, key=lambda kind: inspect.getsourcelines(kind)[1])
 
 
@@ -92,9 +92,9 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
 def filled(page: str) -> str:
     """The page with each of its tables as the code says it."""
 
-    def table(found: re.Match[str]) -> str:
-        rows = "\n".join(TABLES[found[2]]()).strip()
-        return f"{found[1]}\n{rows}\n\n{found[4]}"
+    def table(place: re.Match[str]) -> str:
+        rows = "\n".join(TABLES[place[2]]()).strip()
+        return f"{place[1]}\n{rows}\n\n{place[4]}"
 
     return MADE.sub(table, page)
 

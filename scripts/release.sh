@@ -17,10 +17,10 @@ wheel=$(echo "$PWD"/dist/*.whl)
 
 # The interpreter of a release such as 3.12: on the PATH, or one that pyenv keeps.
 interpreter() {
-    local found
-    for found in "python$1" "$HOME/.pyenv/versions/$1".*/bin/python; do
-        if "$found" -c 'import ensurepip' 2>/dev/null; then
-            echo "$found"
+    local python
+    for python in "python$1" "$HOME/.pyenv/versions/$1".*/bin/python; do
+        if "$python" -c 'import ensurepip' 2>/dev/null; then
+            echo "$python"
             return
         fi
     done
