@@ -23,7 +23,7 @@ def test_a_link_leads_to_the_same_page(source: str, written: str, on_the_site: s
 
 
 def test_a_link_to_a_file_that_is_no_page_is_its_text() -> None:
-    assert rewritten("run [demo.py](demo.py)", "examples/README.md") == "run demo.py"
+    assert rewritten("see [LICENSE](LICENSE).", "README.md") == "see LICENSE."
 
 
 def test_a_link_to_nothing_stays_for_the_build_to_refuse() -> None:
