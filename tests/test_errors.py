@@ -118,3 +118,7 @@ def test_an_error_survives_the_way_from_an_executor(kind: type[LakescanError], a
     found = pickle.loads(pickle.dumps(error))
     assert type(found) is kind
     assert str(found) == str(error)
+
+
+def test_a_message_holds_no_character_that_a_terminal_acts_on() -> None:
+    assert str(errors.UnknownColumn("\x1b[2J", ["a\x07"])) == "No column '\\x1b[2J' in the table. It has: a\\x07."

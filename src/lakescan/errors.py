@@ -10,13 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from lakescan.io.secrets import masked
+from lakescan.show.text import shown_lines
 
 
 class LakescanError(Exception):
-    """Base of every error that Lakescan raises on purpose; its message has no secret of a location or of an answer."""
+    """Base of every error that Lakescan raises on purpose.
+
+    Its message has no secret of a location or of an answer, and no character that a terminal would act on.
+    """
 
     def __init__(self, message: str) -> None:
-        super().__init__(masked(message))
+        super().__init__(shown_lines(masked(message)))
 
     @property
     def condition(self) -> str:

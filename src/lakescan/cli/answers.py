@@ -8,14 +8,14 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Any
 
 import pyarrow as pa
 
-from lakescan.cli.output import plain
+from lakescan.cli.output import counting, plain
 from lakescan.show.text import shown
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -28,7 +28,16 @@ def write_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch], form: str, 
     """Write all rows to stdout or to a file; gives how many there were."""
     writers = {"table": _table, "csv": _csv, "json": _json_lines, "parquet": _parquet}
     with _target(path, binary=form == "parquet") as target:
-        return writers[form](schema, batches, target)
+        if path is None and sys.stdout.isatty():
+            return writers[form](schema, batches, target)
+        with counting("rows") as more:
+            return writers[form](schema, _told(batches, more), target)
+
+
+def _told(batches: Iterable[pa.RecordBatch], more: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch
+        more(batch.num_rows)
 
 
 def records(batch: pa.RecordBatch) -> Iterator[list[Any]]:

@@ -8,7 +8,7 @@ characters, so it needs no such care.
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -109,6 +109,23 @@ def working(what: str) -> Iterator[None]:
         return
     with console(sys.stderr).status(shown(what)):
         yield
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int], None]]:
+    """Says how many have been done so far, where somebody looks; the function that it gives is told of more."""
+    if not sys.stderr.isatty():
+        yield lambda more: None
+        return
+    done = 0
+    with console(sys.stderr).status(f"0 {what}") as status:
+
+        def more(number: int) -> None:
+            nonlocal done
+            done += number
+            status.update(f"{done:,} {what}")
+
+        yield more
 
 
 def _print(found: "Table") -> None:
