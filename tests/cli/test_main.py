@@ -139,10 +139,13 @@ def test_importing_lakescan_imports_nothing_of_the_command_line() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_ctrl_c_ends_a_command_that_waits_for_a_store() -> None:
+@pytest.mark.parametrize("name", [*READING, "query"])
+def test_ctrl_c_ends_a_command_that_waits_for_a_store(name: str) -> None:
+    place = "s3a://bucket/table"
+    words = (name, place, *READING[name]) if name in READING else (name, "SELECT * FROM t", "--table", f"t={place}")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"fs.s3a.endpoint=http://127.0.0.1:{silent.getsockname()[1]}"
-        process = started("inspect", "s3a://bucket/table", "--storage", endpoint, *NO_STORE[2:], *NO_STORE_MORE)
+        process = started(*words, "--storage", endpoint, *NO_STORE[2:], *NO_STORE_MORE)
         silent.settimeout(60)
         connection, _ = silent.accept()
         time.sleep(0.2)

@@ -81,7 +81,7 @@ def test_a_page_tells_the_browser_to_load_nothing() -> None:
 
 
 def test_a_notebook_gets_the_same_picture_as_a_part_of_its_page() -> None:
-    for value in (plan(), Report((plan().report(),))):
+    for value in (plan(), plan().report(), Report((plan().report(),))):
         seen = Seen(value._repr_html_())
         assert seen.tags[0] == "div"
         assert "skipped by partitions" in seen.text

@@ -55,11 +55,14 @@ def run() -> None:
     The work is done by another thread. Python runs no handler while its main thread waits for a store inside Arrow.
     """
     codes: list[int] = []
+    # While Spark starts, what it says on stderr goes elsewhere.
+    stderr = os.dup(2)
     work = Thread(target=lambda: codes.append(main()), name=NAME, daemon=True)
     work.start()
     try:
         work.join()
     except KeyboardInterrupt:
+        os.dup2(stderr, 2)
         if sys.stderr.isatty():
             sys.stderr.write(_SHOW_CURSOR)
         _said("interrupted", INTERRUPTED)

@@ -1,7 +1,7 @@
 """What is known of one version of a table without opening a data file: its size, its rows, and how fast reads will be.
 
 All figures are the log's. Rows are counted only where every file says how many it has. Which columns have statistics is
-judged by a few files spread over the table.
+judged by a few files, of a long log by some of those that it names first.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from lakescan.predicate import Bounds, Column
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
-from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for, stored_rows
+from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.statistics import has_bounds
 from lakescan.types.schema import field_at, leaf_paths
@@ -48,16 +48,16 @@ class Inspection:
 
 def inspect(snapshot: Snapshot) -> Inspection:
     """The figures of a version."""
-    files = snapshot.files()
+    files = snapshot.census()
     sizes = files["size"].to_numpy()
     deleted = deleted_rows(files)
-    live = rows_left(stored_rows(snapshot, files), files)
+    live = rows_left(files["rows"].combine_chunks(), files)
     logs = files["log_files"] if "log_files" in files.schema.names else None
     return Inspection(
         snapshot=snapshot,
         log=snapshot.log_state,
         files=files.num_rows,
-        bytes=snapshot.size_in_bytes,
+        bytes=total_bytes(sizes),
         small_files=int((sizes < SMALL_BYTES).sum()),
         median_bytes=int(np.median(sizes)) if len(sizes) else 0,
         largest_bytes=int(sizes.max()) if len(sizes) else 0,
@@ -66,8 +66,16 @@ def inspect(snapshot: Snapshot) -> Inspection:
         deleted_rows=total_bytes(deleted.to_numpy()),
         files_with_deletions=int(pc.sum(pc.greater(deleted, 0)).as_py() or 0),
         files_with_logs=0 if logs is None else int(files.num_rows - logs.null_count),
-        columns_without_statistics=_without_statistics(snapshot, files),
+        columns_without_statistics=_without_statistics(*_some_files(snapshot)),
     )
+
+
+def _some_files(snapshot: Snapshot) -> tuple[Snapshot, pa.Table]:
+    """Files of a version, without listing the rest where that is to be had, and what speaks of them."""
+    for partial in [*snapshot.partial_replays()][::-1]:
+        if partial.files().num_rows:
+            return partial, partial.files()
+    return snapshot, snapshot.files()
 
 
 def _without_statistics(snapshot: Snapshot, files: pa.Table) -> tuple[str, ...]:

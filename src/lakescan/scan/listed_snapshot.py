@@ -16,6 +16,7 @@ from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
+from lakescan.scan.pruning import stored_rows
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.snapshot_shown import snapshot_html, snapshot_text
 from lakescan.show.schema import schema_tree
@@ -82,6 +83,11 @@ class ListedSnapshot(ABC):
     def files(self) -> pa.Table:
         with self._lock:
             return self._files
+
+    def census(self: Snapshot) -> pa.Table:
+        files = self.files()
+        counted = [name for name in ("size", "deletion_vector", "log_files") if name in files.schema.names]
+        return files.select(counted).append_column("rows", stored_rows(self, files))
 
     def partial_replays(self) -> Iterator[Snapshot]:
         return iter(())

@@ -51,7 +51,7 @@ class FileFates:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScanReport:
     """A scan's planning, step by step. The first step is the whole table."""
 
@@ -123,6 +123,12 @@ class ScanReport:
             "reading_ms": self.reading_ms,
             "rows": self.rows,
         }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return Report((self,))._repr_html_()
 
     def __str__(self) -> str:
         lines = [

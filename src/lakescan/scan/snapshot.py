@@ -85,6 +85,10 @@ class Snapshot(Protocol):
     def files(self) -> pa.Table:
         """Every live file."""
 
+    def census(self) -> pa.Table:
+        """Of every live file what is counted: `size`, `deletion_vector`, `log_files` where the format has some, and
+        `rows`, deleted ones too, null where the file does not say. A format may know it without listing the files."""
+
     def partial_replays(self) -> "Iterator[Snapshot]":
         """This version with only some of its files, then with more: each is listed without listing the rest.
 
