@@ -31,7 +31,7 @@ _CODES: tuple[tuple[tuple[type[errors.LakescanError], ...], int], ...] = (
             errors.UnsupportedLocation,
             errors.UnsupportedSpark,
             errors.JavaNotFound,
-            errors.MissingPackage,
+            errors.MissingLibrary,
             errors.ChangesNotRecorded,
             errors.IncompatibleChanges,
         ),
