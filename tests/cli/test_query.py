@@ -1,16 +1,13 @@
 import os
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from lakescan.cli.exit_codes import INTERRUPTED, NO_TABLE, NOT_SUPPORTED, STORAGE, USAGE
+from lakescan.cli.exit_codes import NO_TABLE, NOT_SUPPORTED, STORAGE, USAGE
 from lakescan.cli.questions import recognised
 from tests.cli.conftest import ORDERS, Command, started
 from tests.sample_tables import sample_table
@@ -187,43 +184,6 @@ def test_a_store_that_cannot_be_reached_is_told_without_spark(command: Command) 
     words = [word for name, value in settings.items() for word in ("--storage", f"fs.s3a.{name}={value}")]
     found = command("query", "SELECT count(*) FROM t", "--table", "t=s3a://bucket/table", *words)
     assert (found.code, found.out, found.err.count("\n")) == (STORAGE, "", 1)
-
-
-def java_processes(group: int) -> list[str]:
-    """The Java processes of a process group, as the system knows them."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
-        except OSError:
-            continue
-        if "java" in name and int(rest.split()[2]) == group:
-            found.append(stat.parent.name)
-    return found
-
-
-def wait_for(what: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if what():
-            return True
-        time.sleep(0.2)
-    return False
-
-
-@pytest.mark.spark
-def test_ctrl_c_ends_a_query_and_its_java(tmp_path: Path) -> None:
-    sql = "SELECT count(*) FROM orders a, orders b, orders c WHERE a.amount + b.amount + c.amount < 0"
-    rows = tmp_path / "rows"
-    process = started("query", sql, *T, "-o", rows, start_new_session=True)
-    assert wait_for(lambda: bool(java_processes(process.pid)), 120)
-    time.sleep(10)
-    assert process.poll() is None
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (INTERRUPTED, "", "lakescan: interrupted\n")
-    assert wait_for(lambda: not java_processes(process.pid), 60)
-    assert not rows.exists()
 
 
 @pytest.mark.spark
