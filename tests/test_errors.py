@@ -43,7 +43,7 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.UnknownOption, ("q", [], {"a batch": ["a", "b"]}), ["q"], "There are, of a batch: a, b."),
     (errors.InternalError, ("what",), ["what"], "report this as a bug"),
     (errors.QueryFailed, ("no table t",), ["no table t"], "Check the query"),
-    (errors.MissingLibrary, ("to_polars()", "polars"), ["to_polars()", "polars"], "pip install polars"),
+    (errors.MissingPackage, ("to_polars()", "polars"), ["to_polars()", "polars"], "pip install polars"),
     (errors.InvalidName, ("a.b", "why"), ["'a.b'", "why"], "cannot name a table"),
     (errors.StartNotRebuilt, (FILE, 7, "why."), [FILE, "version 7", "why."], "Set startingVersionMode to relaxed"),
     (errors.RelaxedStartRefused, (FILE, 7, "why."), [FILE, "version 7", "why."], "a newer startingVersion"),

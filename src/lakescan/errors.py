@@ -430,7 +430,7 @@ class QueryFailed(LakescanError, ValueError):
         super().__init__(f"Spark could not answer the query: {why}. Check the query and the tables that it names.")
 
 
-class MissingLibrary(LakescanError, ImportError):
+class MissingPackage(LakescanError, ImportError):
     """A Python package that is asked for is not installed; Lakescan itself does without it."""
 
     def __init__(self, what: str, package: str) -> None:

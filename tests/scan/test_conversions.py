@@ -8,7 +8,7 @@ import pytest
 
 import lakescan
 from lakescan.demo import TABLE
-from lakescan.errors import MissingLibrary
+from lakescan.errors import MissingPackage
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.scan.plan import Plan
 
@@ -39,7 +39,7 @@ def test_a_relation_of_duckdbs_may_be_asked_twice() -> None:
 @pytest.mark.parametrize("name", ["pandas", "polars", "duckdb"])
 def test_a_package_that_is_not_installed_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingLibrary, match=f"pip install {name}"):
+    with pytest.raises(MissingPackage, match=f"pip install {name}"):
         getattr(plan(), f"to_{name}")()
 
 

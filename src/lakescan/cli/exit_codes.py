@@ -31,7 +31,7 @@ _CODES: tuple[tuple[tuple[type[errors.LakescanError], ...], int], ...] = (
             errors.UnsupportedLocation,
             errors.UnsupportedSpark,
             errors.JavaNotFound,
-            errors.MissingLibrary,
+            errors.MissingPackage,
             errors.ChangesNotRecorded,
             errors.IncompatibleChanges,
         ),

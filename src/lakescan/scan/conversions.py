@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lakescan.errors import MissingLibrary
+from lakescan.errors import MissingPackage
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -49,4 +49,4 @@ def _needed(what: str, package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise MissingLibrary(what, package) from error
+        raise MissingPackage(what, package) from error
