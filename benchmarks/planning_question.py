@@ -8,6 +8,7 @@ Whoever starts it measures it: the time and memory of the whole process, imports
 import json
 import sys
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 DAY = "2024-03-05"
@@ -20,7 +21,7 @@ def lakescan_answer(path: str, question: str, id_: int) -> Any:
     scan = snapshot.scan()
     if question == "count":
         return snapshot.num_files
-    filters = {"point": f"id = {id_}", "day": f"day = DATE'{DAY}'"}
+    filters = {"point": lakescan.col("id") == id_, "day": lakescan.col("day") == date.fromisoformat(DAY)}
     plan = scan.filter(filters[question]).build() if question in filters else scan.build()
     return plan.planned.files.num_rows
 

@@ -15,7 +15,15 @@ from harness import NotPossible, Result
 import lakescan
 
 HERE = Path(__file__).resolve().parent
-NOT_BENCHMARKS = {"run", "harness", "hudi_peer", "planning_log", "planning_question", "planning_results"}
+NOT_BENCHMARKS = {
+    "run",
+    "harness",
+    "hudi_peer",
+    "planning_log",
+    "planning_question",
+    "planning_results",
+    "planning_session",
+}
 SUITES = ("tpch", "tpcds")
 DELTA_SPARK = HERE.parent / ".venv-peers" / "bin" / "python"
 

@@ -36,7 +36,7 @@ for release in ${PYTHONS:-3.10 3.11 3.12 3.13 3.14}; do
     fi
     echo "== Python $release"
     "$python" -m venv fresh
-    fresh/bin/python -m pip install --quiet --disable-pip-version-check "$wheel"
+    fresh/bin/python -m pip install --quiet --disable-pip-version-check "$wheel[spark,hudi]"
     fresh/bin/lakescan --version
     fresh/bin/lakescan demo >demo.log 2>&1 || { cat demo.log; exit 1; }
     grep "The same rows as" demo.log | sort | uniq -c

@@ -93,6 +93,7 @@ def test_the_condition_is_the_name_of_the_class_as_spark_writes_names(
         (errors.MissingDataFile, FileNotFoundError),
         (errors.StorageFailure, OSError),
         (errors.NotAFile, OSError),
+        (errors.MissingPackage, ImportError),
         (errors.InvalidFilter, ValueError),
         (errors.UnknownColumn, ValueError),
         (errors.InvalidLimit, ValueError),

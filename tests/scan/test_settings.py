@@ -21,6 +21,12 @@ def test_a_read_option_wins_over_a_conf() -> None:
     assert not Settings.of(options, confs).limit
 
 
+def test_how_many_bytes_of_statistics_are_kept_is_a_setting() -> None:
+    assert Settings.of({"spark.lakescan.planning.kept.bytes": "1000"}).kept_bytes == 1000
+    with pytest.raises(InvalidSetting, match="a number of bytes"):
+        Settings.of({"lakescan.planning.kept.bytes": "-1"})
+
+
 def test_the_number_of_planning_threads_is_a_setting() -> None:
     assert Settings.of({"lakescan.planning.threads": 7}).planning_threads == 7
     with pytest.raises(InvalidSetting, match="at least 1"):

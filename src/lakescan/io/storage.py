@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -30,8 +32,7 @@ _NEAR = 1 << 16
 _ESCAPED = re.compile(r"[^A-Za-z0-9/:@&=+$,;_\-!.~'()*\u00a1-\U0010ffff]")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A file in a folder."""
 
     name: str
@@ -65,14 +66,11 @@ class Storage:
         filesystem, path = self._resolve(folder)
         with self.named_failures(folder):
             found = filesystem.get_file_info(pafs.FileSelector(path))
-        return sorted(
-            (
-                Entry(info.base_name, info.size, (info.mtime_ns or 0) // 1_000_000)
-                for info in found
-                if info.type == pafs.FileType.File and info.base_name >= name
-            ),
-            key=lambda entry: entry.name,
-        )
+        file = pafs.FileType.File
+        entries = [
+            Entry(info.base_name, info.size, (info.mtime_ns or 0) // 1_000_000) for info in found if info.type == file
+        ]
+        return sorted((entry for entry in entries if entry.name >= name), key=itemgetter(0))
 
     def list_below(self) -> list[Entry]:
         """Every file in the folder and in the folders below it, named by its path from here, in order of name."""

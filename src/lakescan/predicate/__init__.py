@@ -11,7 +11,6 @@ from lakescan.predicate.expression import Call, Expression, exact
 from lakescan.predicate.implied import implied
 from lakescan.predicate.skipping import Bounds, Statistics, may_match
 from lakescan.predicate.split import conjoin, conjuncts, disjoin, push_not_inwards, split_by_columns
-from lakescan.predicate.sql import parse
 from lakescan.predicate.tree import (
     FALSE,
     TRUE,
@@ -28,6 +27,15 @@ from lakescan.predicate.tree import (
     StartsWith,
     columns_of,
 )
+
+
+def parse(text: str) -> Predicate:
+    """A filter in Spark SQL; what cannot be read exactly is refused."""
+    # The parser takes longer to load than everything else that a scan needs.
+    from lakescan.predicate.sql import parse as parsed
+
+    return parsed(text)
+
 
 __all__ = [
     "FALSE",

@@ -14,6 +14,7 @@ import pyarrow as pa
 from lakescan.io.storage import Storage
 from lakescan.reader.plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.file_filters import FileFilter
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.pruning import stored_rows
@@ -91,6 +92,9 @@ class ListedSnapshot(ABC):
 
     def partial_replays(self) -> Iterator[Snapshot]:
         return iter(())
+
+    def narrowed(self: Snapshot, step: FileFilter) -> Snapshot:
+        return self
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         return files

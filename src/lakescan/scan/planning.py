@@ -11,6 +11,7 @@ import pyarrow as pa
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.plan import ReadPlan
 from lakescan.scan.aggregates import answered_by_metadata
+from lakescan.scan.kept_columns import KEPT
 from lakescan.scan.limit import after_offset, plan_limit
 from lakescan.scan.plan import Plan
 from lakescan.scan.pruning import PlannedFiles, plan_files
@@ -22,6 +23,7 @@ from lakescan.types.schema import field_at, leaf_paths, prune, twin_of
 
 def plan(spec: ScanSpec) -> Plan:
     """What will be read, and what metadata has answered."""
+    KEPT.bound(spec.settings.kept_bytes)
     planned, read = _planned(spec), read_plan(spec)
     if spec.aggregation is None:
         return Plan(spec, planned, read)

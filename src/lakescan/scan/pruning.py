@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import TRUE, Column, Predicate, columns_of, evaluate, may_match, split_by_columns
-from lakescan.scan.generated_columns import derived_filter
+from lakescan.predicate import TRUE, Column, Predicate, columns_of, split_by_columns
+from lakescan.scan.file_filters import FileFilter, PartitionFilter, StatisticsFilter
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.report import NUMBER, TABLE, Step
 from lakescan.scan.settings import Settings
@@ -52,24 +52,48 @@ class PlannedFiles:
 def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL, listed: str = TABLE) -> PlannedFiles:
     """The files that may hold a row for which `predicate` is true; the first step is what the snapshot lists."""
     began = time.perf_counter()
+    todo = _steps(snapshot, predicate, settings)
+    steps = []
+    if todo:
+        name, first = todo[0]
+        narrowed = snapshot.narrowed(first)
+        if narrowed is not snapshot:
+            snapshot, todo = narrowed, todo[1:]
+            steps = [_step(name, narrowed.files())]
     files = snapshot.files()
-    steps = [_step(listed, files)]
-    by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
-    if by_partition != TRUE:
-        files = matching_partitions(files, by_partition)
-        steps.append(_step("partitions", files))
-    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
-    if derived != TRUE:
-        files = matching_partitions(files, derived, unknown=True)
-        steps.append(_step("generated columns", files))
-    if by_data != TRUE and files.num_rows and settings.skipping:
-        files = files.filter(may_match(by_data, statistics_for(snapshot, files, columns_of(by_data))))
-        steps.append(_step("statistics", files))
+    steps = steps or [_step(listed, files)]
+    for name, step in todo:
+        if not files.num_rows and isinstance(step, StatisticsFilter):
+            continue
+        files = files.filter(_kept(snapshot, files, step))
+        steps.append(_step(name, files))
     deleted = _with_every_row_deleted(snapshot, files)
     if deleted is not None:
         files = files.filter(pc.invert(deleted))
         steps.append(_step("deletion vectors", files))
     return PlannedFiles(snapshot, files, tuple(steps), (time.perf_counter() - began) * 1000)
+
+
+def _steps(snapshot: Snapshot, predicate: Predicate, settings: Settings) -> list[tuple[str, FileFilter]]:
+    """The steps that drop files, by name, in the order in which they are taken."""
+    by_partition, by_data = split_by_columns(predicate, snapshot.partition_columns)
+    steps: list[tuple[str, FileFilter]] = []
+    if by_partition != TRUE:
+        steps.append(("partitions", PartitionFilter(by_partition)))
+    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
+    if derived != TRUE:
+        steps.append(("generated columns", PartitionFilter(derived, unknown=True)))
+    if by_data != TRUE and settings.skipping:
+        columns = with_statistics(snapshot, columns_of(by_data))
+        steps.append(("statistics", StatisticsFilter(by_data, tuple(columns))))
+    return steps
+
+
+def _kept(snapshot: Snapshot, files: pa.Table, step: FileFilter) -> pa.Array:
+    partition = files["partition"].combine_chunks()
+    if isinstance(step, PartitionFilter):
+        return step.keeps(partition)
+    return step.keeps(snapshot.statistics(files, step.columns), partition)
 
 
 def stored_rows(snapshot: Snapshot, files: pa.Table) -> pa.Array:
@@ -103,25 +127,30 @@ def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
     generated = snapshot.generated_columns
     if by_data == TRUE or not generated:
         return TRUE
+    # Few tables have such columns, and their expressions take a parser of SQL.
+    from lakescan.scan.generated_columns import derived_filter
+
     return derived_filter(by_data, generated, snapshot.partition_columns, snapshot.schema)
 
 
-def matching_partitions(files: pa.Table, predicate: Predicate, unknown: bool = False) -> pa.Table:
-    """The files whose partition values make the predicate TRUE or, where that is wanted, NULL."""
-    partition = files["partition"].combine_chunks()
-    values = pa.Table.from_batches([pa.RecordBatch.from_struct_array(partition)])
-    matched = evaluate(predicate, values)
-    return files.filter(pc.fill_null(matched, unknown))
+def matching_partitions(files: pa.Table, predicate: Predicate) -> pa.Table:
+    """The files whose partition values make the predicate TRUE."""
+    return files.filter(PartitionFilter(predicate).keeps(files["partition"].combine_chunks()))
 
 
 def statistics_for(snapshot: Snapshot, files: pa.Table, columns: Iterable[Column]) -> FileStatistics:
     """What is known of these columns in each file, for skipping."""
-    wanted = [
+    wanted = with_statistics(snapshot, columns)
+    return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
+
+
+def with_statistics(snapshot: Snapshot, columns: Iterable[Column]) -> list[Column]:
+    """Those of the columns of which statistics can speak."""
+    return [
         column
         for column in columns
         if column.path[0] not in snapshot.partition_columns and _has_statistics(snapshot.schema, column)
     ]
-    return FileStatistics(snapshot.statistics(files, wanted), files["partition"].combine_chunks())
 
 
 def _has_statistics(schema: pa.Schema, column: Column) -> bool:

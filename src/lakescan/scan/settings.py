@@ -1,6 +1,6 @@
 """The switches: which pushdowns a scan may use. All are on unless a setting says otherwise.
 
-A setting is named `lakescan.pushdown.<switch>` (or `lakescan.planning.threads`), as a Spark conf, where it may
+A setting is named `lakescan.pushdown.<switch>` (or `lakescan.planning.…`), as a Spark conf, where it may
 also begin with `spark.`, or as a read option. Switching a pushdown off changes what is read, never the answer.
 A name that begins with `lakescan.` and is not known is an error: a mistyped switch must not go unnoticed.
 """
@@ -11,10 +11,12 @@ from typing import Any
 
 from lakescan.errors import InvalidSetting, UnknownSetting
 from lakescan.options import TRUE_OR_FALSE, Option, Options, Read, Value, nearest
+from lakescan.scan.kept_columns import DEFAULT_BYTES
 
 _PREFIX = "lakescan."
 _SWITCHES = "lakescan.pushdown."
 _THREADS = "lakescan.planning.threads"
+_KEPT = "lakescan.planning.kept.bytes"
 
 
 def _switch(says: str) -> Any:
@@ -42,6 +44,7 @@ class Settings:
     )
     statistics: bool = _switch("The optimizer is told rows and columns' statistics, not only bytes.")
     planning_threads: int = 4
+    kept_bytes: int = DEFAULT_BYTES
 
     @staticmethod
     def of(*sources: Mapping[str, Any]) -> "Settings":
@@ -59,6 +62,10 @@ class Settings:
             if not value.strip().isdigit() or int(value) < 1:
                 raise InvalidSetting(name, value, "a number of threads, at least 1")
             return replace(self, planning_threads=int(value))
+        if name == _KEPT:
+            if not value.strip().isdigit():
+                raise InvalidSetting(name, value, "a number of bytes, not negative")
+            return replace(self, kept_bytes=int(value))
         if name not in setting_names():
             raise UnknownSetting(name, nearest(name, setting_names()) or setting_names())
         truth = {"true": True, "false": False}.get(value.strip().lower())
@@ -83,7 +90,13 @@ def _options() -> Options:
     ]
     threads = Value("a number, at least 1; 4 unless it is given")
     says = "How many scans are planned side by side."
-    return Options("", (*switches, Option(_THREADS, batch, threads, says, (f"spark.{_THREADS}",))))
+    size = Value(f"a number of bytes; {DEFAULT_BYTES} unless it is given")
+    keeps = "How many bytes of statistics that were parsed are kept for later queries, of all tables together."
+    numbers = [
+        Option(_THREADS, batch, threads, says, (f"spark.{_THREADS}",)),
+        Option(_KEPT, batch, size, keeps, (f"spark.{_KEPT}",)),
+    ]
+    return Options("", (*switches, *numbers))
 
 
 OPTIONS = _options()

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakescan.predicate import Column
 from lakescan.reader.plan import ComputedColumn, DataFiles
+from lakescan.scan.file_filters import FileFilter
 from lakescan.scan.log_state import LogState
 
 if TYPE_CHECKING:
@@ -94,6 +95,12 @@ class Snapshot(Protocol):
 
         What is said of files (`statistics`, `details`) is asked of the one that listed them. None are given where
         listing all of them is as fast.
+        """
+
+    def narrowed(self, step: FileFilter) -> "Snapshot":
+        """This version with only the files that the step keeps, where they can be listed without listing the rest.
+
+        Itself where they cannot. What is said of files is asked of the one that listed them.
         """
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:

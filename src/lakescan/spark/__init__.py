@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from lakescan.errors import UnsupportedSpark
+from lakescan.errors import MissingPackage, UnsupportedSpark
 
 
 def _refuse_older_releases() -> None:
@@ -18,4 +18,14 @@ def _refuse_older_releases() -> None:
         )
 
 
+def _refuse_none() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        raise MissingPackage("A SparkSession", "'lakescan[spark]'") from error
+
+
 _refuse_older_releases()
+_refuse_none()

@@ -1,10 +1,20 @@
 """Delta Lake: from `_delta_log` to a `scan.Snapshot`."""
 
+from collections.abc import Mapping
+
 from lakescan.formats.delta import options
 from lakescan.formats.delta.log.names import SIGN
-from lakescan.formats.delta.stream.pinned import PinnedDeltaStream
 from lakescan.formats.delta.table import DeltaTable, is_delta, open_delta
 from lakescan.scan.format import Format, OwnCatalog
+from lakescan.stream.stream import PinnedStream
+
+
+def _pin_stream(table: DeltaTable, given: Mapping[str, str]) -> PinnedStream:
+    # Most tables are never read as a stream.
+    from lakescan.formats.delta.stream.pinned import PinnedDeltaStream
+
+    return PinnedDeltaStream.of(table, given)
+
 
 FORMAT = Format(
     name=DeltaTable.format,
@@ -16,7 +26,7 @@ FORMAT = Format(
     asked_of=options.asked_of,
     range_asked=options.range_asked,
     pinned=options.pinned,
-    pin_stream=PinnedDeltaStream.of,
+    pin_stream=_pin_stream,
     own_catalog=OwnCatalog("org.apache.spark.sql.delta.catalog.DeltaCatalog", serves_paths=True),
 )
 

@@ -9,16 +9,18 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
-from pyroaring import BitMap64
 
 from lakescan.errors import CorruptDeletionVector, MissingDeletionVector
 from lakescan.formats.delta.log.names import stored_path
 from lakescan.io.storage import Storage
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap64
 
 _MAGIC = 1681511377
 _FILE_FORMAT = 1
@@ -32,7 +34,7 @@ _TO_RFC1924 = bytes.maketrans(_Z85, _RFC1924)
 class DeletedRows:
     """The positions of a file's deleted rows."""
 
-    bitmap: BitMap64
+    bitmap: "BitMap64"
 
     def __len__(self) -> int:
         return len(self.bitmap)
@@ -45,6 +47,8 @@ class DeletedRows:
         """Positions in [start, stop), in order."""
         if self.bitmap.range_cardinality(start, stop) == 0:
             return np.empty(0, np.uint64)
+        from pyroaring import BitMap64
+
         inside = self.bitmap & BitMap64(range(start, stop))
         return np.frombuffer(inside.to_array(), np.uint64)
 
@@ -109,7 +113,9 @@ def _decode85(text: str, name: str) -> bytes:
         raise CorruptDeletionVector(name, f"{text!r} is not base 85 ({error})") from error
 
 
-def _bitmap(data: bytes, name: str) -> BitMap64:
+def _bitmap(data: bytes, name: str) -> "BitMap64":
+    from pyroaring import BitMap64
+
     if len(data) < 4 or struct.unpack("<i", data[:4])[0] != _MAGIC:
         raise CorruptDeletionVector(name, "it does not begin with the magic number of a 64-bit roaring bitmap")
     try:

@@ -35,12 +35,20 @@ def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, lo
     for source, field in zip(texts.type, fields, strict=True):
         found = member(texts, source.name)
         try:
-            columns.append(padded(_typed(found, field.type, zone), field))
+            columns.append(padded(_typed_once(found, field.type, zone), field))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoValue) as error:
             raise CorruptLog(
                 log, f"a value of the partition column {field.name} is no {field.type} ({error})"
             ) from error
     return pa.StructArray.from_arrays(columns, fields=[field.with_nullable(True) for field in fields])
+
+
+def _typed_once(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
+    """Each text typed once, however many files have it."""
+    encoded = texts.dictionary_encode()
+    if 2 * len(encoded.dictionary) > len(texts):
+        return _typed(texts, target, zone)
+    return _typed(encoded.dictionary, target, zone).take(encoded.indices)
 
 
 def _typed(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:

@@ -14,18 +14,21 @@ import pyarrow as pa
 
 from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.formats.delta.log.actions import StatisticsRequest
+from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import LogSegment, list_log
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.protocol import Metadata
-from lakescan.formats.delta.log.replay import LiveFiles, Replay
+from lakescan.formats.delta.log.replay import LiveFiles, Replay, physical_partition_names
 from lakescan.formats.delta.partition_values import typed_partition
 from lakescan.formats.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.io.storage import Storage
 from lakescan.predicate import Column
 from lakescan.reader.file_metadata import NAME as METADATA
 from lakescan.reader.file_metadata import FileMetadata
+from lakescan.scan.file_filters import FileFilter, StatisticsFilter
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.log_state import LogState
+from lakescan.scan.packing import total_bytes
 from lakescan.types.schema import prune
 
 
@@ -42,8 +45,10 @@ class DeltaSnapshot(ListedSnapshot):
     format = "delta"
 
     @staticmethod
-    def of(storage: Storage, segment: LogSegment, zone: str) -> "DeltaSnapshot":
-        snapshot = DeltaSnapshot(storage, segment.version, zone, Replay(storage, segment))
+    def of(storage: Storage, segment: LogSegment, zone: str, last: "DeltaSnapshot | None" = None) -> "DeltaSnapshot":
+        """The version of a segment; what it shares with the one that was last read is not read again."""
+        replay = Replay(storage, segment, None if last is None else last._replay)
+        snapshot = DeltaSnapshot(storage, segment.version, zone, replay)
         _ = snapshot._replay.metadata
         return snapshot
 
@@ -54,6 +59,10 @@ class DeltaSnapshot(ListedSnapshot):
     @property
     def segment(self) -> LogSegment:
         return self._replay.segment
+
+    @property
+    def has_large_checkpoint(self) -> bool:
+        return self._replay.has_large_checkpoint
 
     @property
     def metadata(self) -> Metadata:
@@ -115,6 +124,35 @@ class DeltaSnapshot(ListedSnapshot):
     def partial_replays(self) -> "Iterator[DeltaSnapshot]":
         return (replace(self, _some=some) for some in self._replay.partial_replays())
 
+    def narrowed(self, step: FileFilter) -> "DeltaSnapshot":
+        with self._lock:
+            if self._some is not None or "_files" in self.__dict__:
+                return self
+            some = self._replay.matching(self._in_the_log(step))
+        return self if some is None else replace(self, _some=some)
+
+    def _in_the_log(self, step: FileFilter) -> LogFilter:
+        columns = step.columns if isinstance(step, StatisticsFilter) else ()
+        metadata = self._replay.metadata
+        names = physical_partition_names(metadata)
+        request = self._request(columns, exact=False)
+        return LogFilter(step, request, names, metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}")
+
+    @property
+    def num_files(self) -> int:
+        return int(self._census.num_rows)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return total_bytes(self._census["size"].to_numpy())
+
+    @property
+    def _census(self) -> pa.Table:
+        """What is counted of the files; their paths are not needed for it."""
+        with self._lock:
+            listed = self._some is not None or "_files" in self.__dict__
+            return self._files if listed else self._replay.census
+
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         if not is_tracked(names):
             return files
@@ -127,10 +165,11 @@ class DeltaSnapshot(ListedSnapshot):
         return self._statistics(files, columns, exact=True)
 
     def _statistics(self, files: pa.Table, columns: Collection[Column], exact: bool) -> pa.StructArray:
-        names = {column.path for column in columns}
-        logical, physical = prune(self.schema, self.source_schema, names)
-        request = StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
-        return self._live_files.statistics(files["source"], files["row"], request)
+        return self._live_files.statistics(files["source"], files["row"], self._request(columns, exact))
+
+    def _request(self, columns: Collection[Column], exact: bool) -> StatisticsRequest:
+        logical, physical = prune(self.schema, self.source_schema, {column.path for column in columns})
+        return StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
 
     @property
     def _live_files(self) -> LiveFiles:
@@ -138,7 +177,10 @@ class DeltaSnapshot(ListedSnapshot):
 
     @cached_property
     def _files(self) -> pa.Table:
-        raw = self._live_files.table.combine_chunks()
+        live = self._live_files.table
+        # Paths are the most of it, and are shared with what the log was replayed to.
+        columns = [live[name] if name == "path" else live[name].combine_chunks() for name in live.column_names]
+        raw = pa.table(columns, schema=live.schema)
         texts = raw["partition"].combine_chunks()
         partition = typed_partition(
             texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"

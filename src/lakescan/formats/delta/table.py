@@ -10,16 +10,19 @@ from threading import Lock
 
 import pyarrow as pa
 
-from lakescan.errors import InvalidVersion
+from lakescan.errors import InvalidVersion, MissingCommit, VersionNotFound
 from lakescan.formats.delta.changes.change_feed import DeltaChanges, change_range
 from lakescan.formats.delta.log.commit_range import CommitRange
 from lakescan.formats.delta.log.history import read_history
-from lakescan.formats.delta.log.log_segment import LogSegment, list_log
+from lakescan.formats.delta.log.log_segment import LogListing, LogSegment, list_log
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.time_travel import TimeTravel, parse_timestamp, split_path, version_at
 from lakescan.formats.delta.snapshot import DeltaSnapshot
 from lakescan.io.storage import Storage
 from lakescan.scan.snapshot_shown import ShownTable
+
+# After so many commits a newer checkpoint is read, whatever is known of an older one: they all stay in memory.
+_MOST_COMMITS = 100
 
 
 class DeltaTable(ShownTable):
@@ -46,9 +49,9 @@ class DeltaTable(ShownTable):
         listing = list_log(self.storage)
         number = None if version is None else _number(version)
         if timestamp is not None:
-            newest = self._of(listing.segment())
+            newest = self._of(self._segment(listing))
             number = version_at(self.storage, listing, parse_timestamp(timestamp, self.zone), dict(newest.properties))
-        return self._of(listing.segment(number))
+        return self._of(self._segment(listing, number))
 
     def commits(self, start: int, end: int | None = None) -> CommitRange:
         """The commits `start` to `end`, both included; to the newest where no end is given."""
@@ -62,7 +65,7 @@ class DeltaTable(ShownTable):
         """
         self._refuse_pinned("Changes are")
         listing = list_log(self.storage)
-        newest = self._of(listing.segment())
+        newest = self._of(self._segment(listing))
         first, last = change_range(self.storage, self.zone, listing, dict(newest.properties), start, end)
         return DeltaChanges.of(CommitRange.of(self.storage, self.zone, listing, first, last), newest.metadata)
 
@@ -70,17 +73,32 @@ class DeltaTable(ShownTable):
         """What was done to the table, newest first: a row a commit, in the columns of Delta's DESCRIBE HISTORY."""
         self._refuse_pinned("A history is")
         listing = list_log(self.storage)
-        return read_history(self.storage, listing, dict(self._of(listing.segment()).properties), limit)
+        return read_history(self.storage, listing, dict(self._of(self._segment(listing)).properties), limit)
 
     def _refuse_pinned(self, what: str) -> None:
         if self.pinned is not None:
             asked = self.pinned.version if self.pinned.timestamp is None else self.pinned.timestamp
             raise InvalidVersion(asked, f"{what} the whole table's: leave the version out of its path.")
 
+    def _segment(self, listing: LogListing, version: int | None = None) -> LogSegment:
+        """What the version is rebuilt from: where a large checkpoint is read already, from that and what came after."""
+        segment, last = listing.segment(version), self._last
+        base = None if last is None else last.segment.checkpoint
+        if last is None or base is None or base == segment.checkpoint or segment.version < last.version:
+            return segment
+        newer = {found.paths[0] for found in listing.checkpoints if found.version > base.version}
+        try:
+            older = listing.segment(version, frozenset(newer))
+        except (MissingCommit, VersionNotFound):
+            return segment
+        if older.checkpoint != base or len(older.commits) > _MOST_COMMITS or not last.has_large_checkpoint:
+            return segment
+        return replace(older, without=segment.without)
+
     def _of(self, segment: LogSegment) -> DeltaSnapshot:
         with self._lock:
             if self._last is None or self._last.segment != segment:
-                self._last = DeltaSnapshot.of(self.storage, segment, self.zone)
+                self._last = DeltaSnapshot.of(self.storage, segment, self.zone, self._last)
             return self._last
 
 

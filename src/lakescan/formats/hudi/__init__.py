@@ -2,22 +2,21 @@
 
 from lakescan.formats.hudi import options
 from lakescan.formats.hudi.names import SIGN
-from lakescan.formats.hudi.stream.pinned import PinnedHudiStream
-from lakescan.formats.hudi.table import HudiTable, is_hudi
+from lakescan.formats.hudi.opening import is_hudi, open_hudi, pin_stream
 from lakescan.scan.format import Format, OwnCatalog
 
 FORMAT = Format(
-    name=HudiTable.format,
+    name="hudi",
     title="Hudi",
     sign=SIGN,
     detect=is_hudi,
-    open=HudiTable,
+    open=open_hudi,
     options=options.OPTIONS,
     asked_of=options.asked_of,
     range_asked=options.range_asked,
     pinned=options.pinned,
-    pin_stream=PinnedHudiStream.of,
+    pin_stream=pin_stream,
     own_catalog=OwnCatalog("org.apache.spark.sql.hudi.catalog.HoodieCatalog", switch="hoodie.datasource.read.use.dsv2"),
 )
 
-__all__ = ["FORMAT", "HudiTable", "is_hudi"]
+__all__ = ["FORMAT", "is_hudi", "open_hudi"]

@@ -7,12 +7,15 @@ incremental query is the rows that the commits of a range wrote: those completed
 
 import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from lakescan.errors import InvalidOption, UnsupportedFeature, VersionNotFound
-from lakescan.formats.hudi.snapshot import HudiSnapshot
-from lakescan.formats.hudi.table import HudiTable
-from lakescan.formats.hudi.timeline.timeline import Timeline
 from lakescan.options import TIME, TRUE_OR_FALSE, Option, Options, Read, Value, one_of
+
+if TYPE_CHECKING:
+    from lakescan.formats.hudi.snapshot import HudiSnapshot
+    from lakescan.formats.hudi.table import HudiTable
+    from lakescan.formats.hudi.timeline.timeline import Timeline
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -86,7 +89,7 @@ OPTIONS = Options(
 )
 
 
-def asked_of(table: HudiTable, given: Mapping[str, str], newest: Callable[[], HudiSnapshot]) -> HudiSnapshot:
+def asked_of(table: "HudiTable", given: Mapping[str, str], newest: "Callable[[], HudiSnapshot]") -> "HudiSnapshot":
     """What a batch with these options reads; `newest` is for one that asks for nothing else."""
     travel = one_of(given, *_TRAVEL)
     if range_asked(given):
@@ -110,7 +113,7 @@ def range_asked(given: Mapping[str, str]) -> str | None:
     return QUERY_TYPE if given.get(QUERY_TYPE, "").strip().lower() == "incremental" else None
 
 
-def pinned(snapshot: HudiSnapshot, given: Mapping[str, str]) -> dict[str, str]:
+def pinned(snapshot: "HudiSnapshot", given: Mapping[str, str]) -> dict[str, str]:
     """The options that ask for just what a snapshot is that was read with `given`."""
     own = {name: value for name, value in given.items() if name not in _TRAVEL}
     if range_asked(given):
@@ -120,7 +123,7 @@ def pinned(snapshot: HudiSnapshot, given: Mapping[str, str]) -> dict[str, str]:
     return {**own, "versionAsOf": snapshot.instant}
 
 
-def _instant_as_of(timeline: Timeline, text: str) -> str:
+def _instant_as_of(timeline: "Timeline", text: str) -> str:
     wanted = _digits(text).ljust(17, "9")
     reached = [instant for instant in timeline.instants if instant.ljust(17, "9") <= wanted]
     if not reached:
@@ -129,7 +132,9 @@ def _instant_as_of(timeline: Timeline, text: str) -> str:
     return reached[-1]
 
 
-def _incremental(table: HudiTable, given: Mapping[str, str]) -> HudiSnapshot:
+def _incremental(table: "HudiTable", given: Mapping[str, str]) -> "HudiSnapshot":
+    from lakescan.formats.hudi.snapshot import HudiSnapshot
+
     if BEGIN not in given:
         raise InvalidOption(QUERY_TYPE, f"an incremental query needs {BEGIN}, after which its commits begin.")
     table.refuse_changes_without_meta_fields()
@@ -154,7 +159,7 @@ def _incremental(table: HudiTable, given: Mapping[str, str]) -> HudiSnapshot:
     return HudiSnapshot.of(table.storage, chosen[-1], timeline, since=chosen[0])
 
 
-def _ended(timeline: Timeline) -> dict[str, str]:
+def _ended(timeline: "Timeline") -> dict[str, str]:
     """When each commit was completed, by which Hudi tells ranges; before table version 8, its own name."""
     return {instant: timeline.completions.get(instant, instant) for instant in timeline.instants}
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from lakescan.errors import InvalidVersion, UnsupportedFeature
 from lakescan.formats.hudi.engine import store_settings
-from lakescan.formats.hudi.names import PROPERTIES
 from lakescan.formats.hudi.snapshot import HudiSnapshot
 from lakescan.formats.hudi.timeline.time_travel import instant_at, instant_named, instants_between
 from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
@@ -93,7 +92,3 @@ class HudiTable(ShownTable):
             snapshot = HudiSnapshot.of(self.storage, timeline.newest(), timeline, self.base_files_only)
             self._last = settings, timeline, snapshot
             return timeline, snapshot
-
-
-def is_hudi(storage: Storage) -> bool:
-    return storage.has_file(PROPERTIES)

@@ -8,13 +8,12 @@ changed nothing.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyroaring import BitMap64
 
 from lakescan.errors import UnsupportedFeature
 from lakescan.formats.delta.data_files import DeltaFiles
@@ -24,6 +23,9 @@ from lakescan.formats.delta.log.actions import DELETION_VECTOR, keys
 from lakescan.formats.delta.log.commit_range import TableCommit
 from lakescan.io.storage import Storage
 from lakescan.reader.plan import DeletedRows
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap64
 
 CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
@@ -160,7 +162,7 @@ class ChangeFiles:
 class AllBut:
     """Every row of a file but these. Implements `reader.DeletedRows`."""
 
-    wanted: BitMap64
+    wanted: "BitMap64"
 
     @property
     def last(self) -> int | None:

@@ -4,9 +4,10 @@ A source of actions (`commits`, `checkpoint`) gives its adds as one Arrow table 
 statistics for the rows that are still wanted. Nothing here or there makes a Python object for a file.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,11 @@ import pyarrow.compute as pc
 
 from lakescan.types.columns import member
 
+if TYPE_CHECKING:
+    from lakescan.formats.delta.log.log_filter import LogFilter
+
+# What begins an escape, and what ends a scheme. One byte is searched for many times faster than a choice of them.
+_SPELLED_OTHERWISE = (re.compile(rb"%"), re.compile(rb":"))
 _HEX = b"0123456789abcdefABCDEF"
 DELETION_VECTOR = pa.struct(
     [
@@ -26,6 +32,10 @@ DELETION_VECTOR = pa.struct(
 )
 
 ROW_TRACKING = pa.struct([("baseRowId", pa.int64()), ("defaultRowCommitVersion", pa.int64())])
+
+
+# What a checksum counts of files.
+CENSUS = ("size", "deletion_vector")
 
 
 def adds_schema(partition_names: Sequence[str]) -> pa.Schema:
@@ -55,6 +65,12 @@ class ActionSource(Protocol):
     def first_adds(self, rows: int) -> pa.Table:
         """The adds among the first actions, at least so many."""
 
+    def matching(self, wanted: "LogFilter") -> pa.Table:
+        """The adds that a filter keeps: all that may pass it."""
+
+    def census(self, live: Callable[[pa.Table], pa.Table] | None) -> pa.Table:
+        """`CENSUS` of every add or, where `live` is given, of those that it leaves of some adds with their paths."""
+
     def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, null where a file has none."""
 
@@ -82,9 +98,11 @@ def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:
     Writers percent-encode different characters, and spell a local path with and without its scheme: spellings of
     one path give one key.
     """
-    path = _decoded(path)
-    if pc.any(pc.starts_with(path, b"file:")).as_py():
-        path = pc.replace_substring_regex(path, rb"^file:/+", b"/")
+    path = path.cast(pa.binary())
+    if any(_has_other_spellings(chunk) for chunk in path.chunks):
+        path = _decoded(path)
+        if pc.any(pc.starts_with(path, b"file:")).as_py():
+            path = pc.replace_substring_regex(path, rb"^file:/+", b"/")
     stored = member(vector, "storageType")
     if stored.null_count == len(stored):
         return path
@@ -98,9 +116,17 @@ def keys(path: pa.ChunkedArray, vector: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.coalesce(pc.binary_join_element_wise(path, where, b"\n"), path)
 
 
+def _has_other_spellings(path: pa.Array) -> bool:
+    """Whether some path may be spelled otherwise: a look at the bytes, which takes no time beside that of decoding."""
+    data, offsets = path.buffers()[2], np.frombuffer(path.buffers()[1] or b"", np.int32)
+    if data is None or not len(path):
+        return False
+    first, last = offsets[path.offset], offsets[path.offset + len(path)]
+    return any(sign.search(memoryview(data)[first:last]) for sign in _SPELLED_OTHERWISE)
+
+
 def _decoded(path: pa.ChunkedArray) -> pa.ChunkedArray:
     """Percent-decoded, a whole column at a time: each escape that occurs is replaced wherever it does."""
-    path = path.cast(pa.binary())
     escapes = set[int]()
     for chunk in path.chunks:
         data = np.frombuffer(chunk.buffers()[2] or b"", np.uint8)

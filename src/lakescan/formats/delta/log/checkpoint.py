@@ -6,117 +6,45 @@ spreads them over sidecars; each of those is a source like any other part. A fil
 UnreadableCheckpoint, so that replay can do without the checkpoint.
 """
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
-from threading import Lock
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lakescan.errors import CorruptLog, StorageFailure, UnreadableCheckpoint
-from lakescan.formats.delta.log.actions import ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
-from lakescan.formats.delta.log.checkpoint_adds import COLUMNS, filled_out, refuse_both, typed_adds
+from lakescan.errors import CorruptLog
+from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
+from lakescan.formats.delta.log.checkpoint_adds import (
+    COLUMNS,
+    filled_out,
+    partition_texts,
+    refuse_both,
+    sized_adds,
+    typed_adds,
+)
+from lakescan.formats.delta.log.checkpoint_statistics import CheckpointStatistics
 from lakescan.formats.delta.log.commits import CommitText, file_actions
+from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import Checkpoint
 from lakescan.formats.delta.log.names import SIDECAR_FOLDER
+from lakescan.formats.delta.log.opened_once import OpenedOnce, Rows, named
+from lakescan.formats.delta.log.row_group_bounds import row_groups_to_read
 from lakescan.formats.delta.log.typed_action import TypedAction
-from lakescan.formats.delta.statistics.parsed import parse_statistics, typed_statistics
 from lakescan.io.locations import has_scheme
-from lakescan.io.storage import Storage, failure_of_store
-from lakescan.reader.file_checks import check_columns, footer_statistics
+from lakescan.io.storage import Storage
 from lakescan.types.columns import empty_structs, member
 
 _BATCH_ROWS = 4096
-
-
-@dataclass(frozen=True)
-class OpenedOnce:
-    """A Parquet file that stays open once it was needed. Several threads may read it at once: a reader of Arrow's keeps
-    what it has buffered in itself and is for one thread at a time, so each read has one to itself."""
-
-    storage: Storage
-    path: str
-    size: int | None = None
-    """How long it is said to be."""
-    _idle: deque[pq.ParquetFile] = field(default_factory=deque, repr=False, compare=False)
-    _opening: Lock = field(default_factory=Lock, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.storage.full_path(self.path)
-
-    @property
-    def metadata(self) -> pq.FileMetaData:
-        return self._opened[1]
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self._opened[2]
-
-    @contextmanager
-    def reader(self) -> Iterator[pq.ParquetFile]:
-        """A reader that no other thread has; made anew only where all are in use."""
-        source, metadata, _ = self._opened
-        try:
-            found = self._idle.pop()
-        except IndexError:
-            found = _parquet(source, metadata)
-        try:
-            yield found
-        finally:
-            self._idle.append(found)
-
-    @property
-    def _opened(self) -> tuple[pa.NativeFile, pq.FileMetaData, pa.Schema]:
-        """What threads may share: the file, its footer and its schema."""
-        with self._opening:
-            return self._opened_first
-
-    @cached_property
-    def _opened_first(self) -> tuple[pa.NativeFile, pq.FileMetaData, pa.Schema]:
-        with _named(self.name):
-            source = self.storage.open(self.path)
-            if self.size is not None and self.size != source.size():
-                raise CorruptLog(self.name, f"it has {source.size()} bytes and the checkpoint says {self.size}")
-            first = _parquet(source, None)
-            check_columns(first.metadata, source.size())
-            self._idle.append(first)
-            return source, first.metadata, first.schema_arrow
-
-    def actions(self, name: str) -> Iterator[Mapping[str, Any]]:
-        """The few actions of one kind: protocol, metaData, sidecar."""
-        if name not in self.schema.names:
-            return
-        if self.schema.names.count(name) != 1 or not pa.types.is_struct(self.schema.field(name).type):
-            raise UnreadableCheckpoint(self.name, f"its column {name} is no struct")
-        with _named(self.name):
-            groups = self._row_groups_with(name)
-        if not groups:
-            # Nothing to buffer: pyarrow 18 fails at that.
-            return
-        with _named(self.name), self.reader() as parquet:
-            # Whoever wants but the first one does not have the rest read.
-            for batch in parquet.iter_batches(_BATCH_ROWS, groups, [name]):
-                found = batch.column(0).drop_null()
-                found.validate(full=True)
-                yield from found.to_pylist()
-
-    def _row_groups_with(self, name: str) -> list[int]:
-        """The row groups but those without such an action, as the file's own statistics have it."""
-        metadata = self.metadata
-        leaves = [at for at, leaf in enumerate(metadata.schema) if leaf.path.startswith(f"{name}.")]
-        return [
-            at
-            for at, group in enumerate(map(metadata.row_group, range(metadata.num_row_groups)))
-            if not all(_is_all_null(footer_statistics(metadata, at, leaf), group.num_rows) for leaf in leaves)
-        ]
+_ADDS = [f"add.{name}" for name in COLUMNS]
+_SIZES = ["add.size", "add.deletionVector"]
+_NAMED_SIZES = ["add.path", *_SIZES]
+_NO_ROWS = np.zeros(0, np.int64)
+# Up to one in so many rows, it pays to look whether they are adds before their paths are decoded.
+_FEW_OF = 16
 
 
 @dataclass(frozen=True)
@@ -132,57 +60,116 @@ class CheckpointFile:
     def num_rows(self) -> int:
         return int(self.file.metadata.num_rows)
 
-    @cached_property
+    @property
     def adds(self) -> pa.Table:
-        return self.first_adds(self.num_rows)
+        return self._adds(None)
 
     def first_adds(self, rows: int) -> pa.Table:
+        if 2 * rows >= self.num_rows:
+            return self.adds
+        if not self._has_adds():
+            return self._no_adds
+        with named(self.file.name), self.file.reader() as parquet:
+            found = pa.Table.from_batches(_first_batches(parquet, _ADDS, rows))
+            add = found["add"].combine_chunks() if found.num_columns else empty_structs(found.num_rows)
+            return typed_adds(add, self.partition_names, self.file.name, np.arange(len(add)))
+
+    def matching(self, wanted: LogFilter) -> pa.Table:
+        if not self._has_adds():
+            return self._no_adds
+        groups = row_groups_to_read(self.file, wanted)
+        if wanted.by_partition:
+            kept = self.file.gather(["add.partitionValues"], partial(self._in_partitions, wanted), groups=groups)
+        else:
+            kept = self._by_statistics(wanted, groups)
+        return self._adds(self._present(np.concatenate([_NO_ROWS, *kept])))
+
+    def census(self, live: Callable[[pa.Table], pa.Table] | None) -> pa.Table:
+        if not self._has_adds():
+            return self._no_adds.select(CENSUS)
+        columns = (
+            _SIZES if live is None and self._sizes_tell(range(self.file.metadata.num_row_groups)) else _NAMED_SIZES
+        )
+
+        def sized(_: Rows, add: pa.StructArray) -> pa.Table:
+            adds = sized_adds(add, self.file.name)
+            if live is not None and "path" not in adds.column_names:
+                raise CorruptLog(self.file.name, "its add column has no path")
+            return (adds if live is None else live(adds)).select(CENSUS)
+
+        return pa.concat_tables([adds_schema(()).empty_table().select(CENSUS), *self.file.gather(columns, sized)])
+
+    def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+        return self._statistics.of_rows(rows, wanted)
+
+    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
+        places = rows.to_numpy()
+        in_order = np.unique(places)
+        columns = [f"add.{field.name}" for field in ROW_TRACKING]
+        parts = self.file.gather(columns, lambda _, add: filled_out(add, ROW_TRACKING), in_order)
+        return pa.concat_arrays(parts).take(pa.array(np.searchsorted(in_order, places)))
+
+    @cached_property
+    def _statistics(self) -> CheckpointStatistics:
+        return CheckpointStatistics(self.file)
+
+    @property
+    def _no_adds(self) -> pa.Table:
+        return adds_schema(self.partition_names).empty_table()
+
+    def _has_adds(self) -> bool:
+        """Whether it has a column of adds; an error where it should."""
         names = self.file.schema.names
         if "add" not in names and self.adds_are_elsewhere:
-            return adds_schema(self.partition_names).empty_table()
-        with _named(self.file.name):
+            return False
+        with named(self.file.name):
             if names.count("add") != 1 or not pa.types.is_struct(self.file.schema.field("add").type):
                 raise CorruptLog(self.file.name, "it has no column of add actions")
             refuse_both(self.file.metadata, self.file.name)
-            found = self._read(*[f"add.{name}" for name in COLUMNS], first=rows)
-            add = found["add"].combine_chunks() if found.num_columns else empty_structs(found.num_rows)
-            return typed_adds(add, self.partition_names, self.file.name)
+        return True
 
-    def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        add = self.file.schema.field("add").type
-        at = add.get_field_index("stats_parsed")
-        if at < 0 or not pa.types.is_struct(add.field(at).type):
-            return parse_statistics(self._texts(rows), wanted)
-        found = self._read(*_statistics_columns(wanted), first=_reaching(rows))
-        if not found.num_columns:
-            return parse_statistics(self._texts(rows), wanted)
-        parsed = member(found["add"].combine_chunks().take(rows), "stats_parsed")
-        typed = typed_statistics(parsed, wanted)
-        if parsed.null_count and add.get_field_index("stats") >= 0:
-            return pc.if_else(parsed.is_valid(), typed, parse_statistics(self._texts(rows), wanted))
-        return typed
+    def _adds(self, rows: Rows | None) -> pa.Table:
+        """The adds among these rows, or all of them."""
+        if not self._has_adds():
+            return self._no_adds
+        parts = self.file.gather(_ADDS, self._typed, rows)
+        return pa.concat_tables([self._no_adds, *parts])
 
-    def row_tracking(self, rows: pa.Array) -> pa.StructArray:
-        found = self._read(*(f"add.{field.name}" for field in ROW_TRACKING), first=_reaching(rows))
-        add = found["add"].combine_chunks().take(rows) if found.num_columns else empty_structs(len(rows))
-        with _named(self.file.name):
-            return filled_out(add, ROW_TRACKING)
+    def _typed(self, rows: Rows, add: pa.StructArray) -> pa.Table:
+        return typed_adds(add, self.partition_names, self.file.name, rows)
 
-    def _texts(self, rows: pa.Array) -> pa.Array:
-        found = self._read("add.stats", first=_reaching(rows))
-        if not found.num_columns:
-            return pa.nulls(len(rows), pa.string())
-        with _named(self.file.name):
-            texts = _chosen(member(found["add"].combine_chunks(), "stats").cast(pa.string()), rows)
-            texts.validate(full=True)
-            return texts
+    def _in_partitions(self, wanted: LogFilter, rows: Rows, add: pa.StructArray) -> Rows:
+        return _where(rows, wanted.keeps(self._partition(add), None, len(rows)))
 
-    def _read(self, *columns: str, first: int | None = None) -> pa.Table:
-        """These columns, where so many rows are enough perhaps no more than the first ones."""
-        with _named(self.file.name), self.file.reader() as parquet:
-            if first is None or 2 * first >= self.num_rows:
-                return parquet.read(columns=list(columns))
-            return pa.Table.from_batches(_first_batches(parquet, columns, first))
+    def _partition(self, add: pa.StructArray) -> pa.StructArray:
+        return partition_texts(member(add, "partitionValues"), self.partition_names, len(add), self.file.name)
+
+    def _by_statistics(self, wanted: LogFilter, groups: Sequence[int]) -> list[Rows]:
+        kept = self._statistics.whole(wanted.request, self.num_rows)
+        columns = [] if kept is not None else self._statistics.columns(wanted.request)
+        columns += ["add.partitionValues"] if wanted.needs_partition else []
+
+        def chosen(rows: Rows, add: pa.StructArray) -> Rows:
+            known = (
+                self._statistics.typed(wanted.request, rows, add) if kept is None else kept.slice(rows[0], len(rows))
+            )
+            texts = self._partition(add) if wanted.needs_partition else None
+            return _where(rows, wanted.keeps(texts, known, len(rows)))
+
+        return self.file.gather(columns, chosen, groups=groups)
+
+    def _present(self, rows: Rows) -> Rows:
+        """The rows without those that a glance at sizes shows to be no adds, so that no path is decoded for them."""
+        groups = np.unique(np.searchsorted(self.file.starts, rows, side="right") - 1)
+        if len(rows) * _FEW_OF > self.num_rows or not self._sizes_tell(groups.tolist()):
+            return rows
+        sized = self.file.gather(["add.size"], lambda at, add: _where(at, member(add, "size").is_valid()), rows)
+        return np.concatenate([_NO_ROWS, *sized])
+
+    def _sizes_tell(self, groups: Iterable[int]) -> bool:
+        """Whether, by the footer's count of nulls, as many rows have a size as have a path."""
+        counts = ([self.file.null_count(group, f"add.{name}") for name in ("path", "size")] for group in groups)
+        return all(path is not None and path == size for path, size in counts)
 
 
 @dataclass(frozen=True)
@@ -200,7 +187,7 @@ class CheckpointFiles:
         """The same, each with the file that it stands in."""
         for path, file in zip(self.checkpoint.paths, self._own, strict=True):
             full = self.storage.full_path(path)
-            with _named(full):
+            with named(full):
                 yield from ((action, full) for action in file.actions(name))
 
     def sources(self, partition_names: Sequence[str]) -> list[ActionSource]:
@@ -213,14 +200,14 @@ class CheckpointFiles:
             if isinstance(file, OpenedOnce):
                 sources.append(CheckpointFile(file, names, adds_are_elsewhere=bool(sidecars)))
                 continue
-            with _named(file.file):
+            with named(file.file):
                 sources.append(file_actions([file], names))
         return [*sources, *(CheckpointFile(sidecar, names) for sidecar in sidecars)]
 
     def _sidecars(self) -> list[OpenedOnce]:
         found: dict[str, OpenedOnce] = {}
         for action, file in self.named_actions("sidecar"):
-            with _named(file):
+            with named(file):
                 sidecar = TypedAction("sidecar", action, file)
                 path, size = sidecar.text("path"), sidecar.integer("sizeInBytes")
                 if not path:
@@ -240,18 +227,8 @@ class CheckpointFiles:
         if not path.endswith(".json"):
             return OpenedOnce(self.storage, path)
         name = self.storage.full_path(path)
-        with _named(name):
+        with named(name):
             return CommitText(name, self.storage.read(path), reconciled=True)
-
-
-def _parquet(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
-    return pq.ParquetFile(
-        source,
-        metadata=metadata,
-        coerce_int96_timestamp_unit="us",
-        pre_buffer=True,
-        page_checksum_verification=True,
-    )
 
 
 def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -265,51 +242,6 @@ def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> I
             return
 
 
-def _is_all_null(known: pq.Statistics | None, rows: int) -> bool:
-    return known is not None and known.has_null_count and known.null_count == rows
-
-
-def _chosen(texts: pa.Array, rows: pa.Array) -> pa.Array:
-    """The texts at these places; those of neighbours, as all of a checkpoint's adds mostly are, need no copy."""
-    places = rows.to_numpy()
-    if len(places) and np.all(np.diff(places) == 1):
-        return texts.slice(places[0], len(places))
-    return texts.take(rows)
-
-
-def _reaching(rows: pa.Array) -> int:
-    return int(pc.max(rows).as_py()) + 1
-
-
-def _statistics_columns(wanted: StatisticsRequest) -> list[str]:
-    leaves = _leaf_paths(list(wanted.physical))
-    kinds = ("minValues", "maxValues", "nullCount")
-    return [
-        "add.stats_parsed.numRecords",
-        "add.stats_parsed.tightBounds",
-        *(f"add.stats_parsed.{kind}.{leaf}" for kind in kinds for leaf in leaves),
-    ]
-
-
-def _leaf_paths(fields: list[pa.Field]) -> list[str]:
-    paths = []
-    for found in fields:
-        below = _leaf_paths(list(found.type)) if pa.types.is_struct(found.type) else []
-        paths.extend([f"{found.name}.{leaf}" for leaf in below] or [found.name])
-    return paths
-
-
-@contextmanager
-def _named(file: str) -> Iterator[None]:
-    """Failures to read a checkpoint's file, as one error that says which; a failure of the store stays one."""
-    try:
-        yield
-    except (UnreadableCheckpoint, StorageFailure):
-        raise
-    except FileNotFoundError as error:
-        raise UnreadableCheckpoint(file, "the checkpoint names it and it is not there") from error
-    except CorruptLog as error:
-        raise UnreadableCheckpoint(file, error.why) from error
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        # Arrow reports a page that does not decode as an OSError, and a name that is no text as Python does.
-        raise failure_of_store(file, error) or UnreadableCheckpoint(file, str(error)) from error
+def _where(rows: Rows, chosen: pa.Array) -> Rows:
+    found: Rows = rows[chosen.to_numpy(zero_copy_only=False)]
+    return found

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,35 +21,64 @@ from lakescan.types.columns import empty_structs, member
 COLUMNS = ("path", "size", "modificationTime", "partitionValues", "deletionVector")
 
 
-def typed_adds(found: pa.Array, partition_names: Sequence[str], file: str) -> pa.Table:
-    """The adds of a column `add`, null where a row is another action, as `adds_schema`."""
+def typed_adds(found: pa.Array, partition_names: Sequence[str], file: str, rows: npt.NDArray[np.int64]) -> pa.Table:
+    """The adds of a column `add`, null where a row is another action, as `adds_schema`; `rows` are their numbers."""
     path, size = (_column(found, name, type_, file) for name, type_ in (("path", pa.string()), ("size", pa.int64())))
     if path is None or size is None:
         raise CorruptLog(file, f"its add column has no {'path' if path is None else 'size'}")
-    present = pc.or_(path.is_valid(), size.is_valid())
-    places = pa.array(np.flatnonzero(present.to_numpy(zero_copy_only=False)), pa.int64())
-    live = found.take(places)
+    places = _present(pc.or_(path.is_valid(), size.is_valid()))
+    live = _chosen(found, places)
     vector = member(live, "deletionVector")
     vector = pa.nulls(len(live), DELETION_VECTOR) if vector is None else _described(vector, file)
-    columns = [path.take(places), size.take(places)]
+    columns = [_chosen(path, places), _chosen(size, places)]
     whole = pa.StructArray.from_arrays([*columns, vector], names=["path", "size", "deletionVector"])
     wrong = broken_action("add", whole)
     if wrong is not None:
         raise CorruptLog(file, wrong)
     modified = _column(live, "modificationTime", pa.int64(), file)
+    texts = member(live, "partitionValues")
+    if partition_names and texts is not None and texts.null_count:
+        raise CorruptLog(file, "its adds have no map of partition values, and the table is partitioned")
     adds = pa.table(
         [
             *columns,
             pa.nulls(len(live), pa.int64()) if modified is None else modified,
-            _partition_texts(member(live, "partitionValues"), partition_names, len(live), file),
+            partition_texts(texts, partition_names, len(live), file),
             vector,
-            places,
+            pa.array(rows[places]),
         ],
         schema=adds_schema(partition_names),
     )
     if broken_text(adds.columns):
         raise CorruptLog(file, "a path or a partition value of its adds is no UTF-8 text")
     return adds
+
+
+def sized_adds(found: pa.Array, file: str) -> pa.Table:
+    """Size, deletion vector and, where it was read, path of each add; an error where a path or a size stands alone.
+
+    Where no path was read, rows without a size are other actions.
+    """
+    path, size = (_column(found, name, type_, file) for name, type_ in (("path", pa.string()), ("size", pa.int64())))
+    size = pa.nulls(len(found), pa.int64()) if size is None else size
+    if path is not None and pc.any(pc.xor(path.is_valid(), size.is_valid())).as_py():
+        raise CorruptLog(file, "it has an add action without a path or without a size")
+    places = _present(size.is_valid())
+    vector = member(found, "deletionVector")
+    vector = pa.nulls(len(found), DELETION_VECTOR) if vector is None else _described(vector, file)
+    columns = {"size": size, "deletion_vector": vector} | ({} if path is None else {"path": path})
+    return pa.table({name: _chosen(column, places) for name, column in columns.items()})
+
+
+def _present(chosen: pa.Array) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(chosen.to_numpy(zero_copy_only=False))
+
+
+def _chosen(column: pa.Array, places: npt.NDArray[np.int64]) -> pa.Array:
+    """The values at these places; those of neighbours, as the adds of a checkpoint mostly are, need no copy."""
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return column.slice(places[0], len(places))
+    return column.take(pa.array(places, pa.int64()))
 
 
 def refuse_both(metadata: pq.FileMetaData, file: str) -> None:
@@ -77,6 +107,8 @@ def filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
 def _described(vector: pa.Array, file: str) -> pa.Array:
     if not pa.types.is_struct(vector.type):
         raise CorruptLog(file, f"the deletionVector of its add column is of the type {vector.type}")
+    if vector.null_count == len(vector):
+        return pa.nulls(len(vector), DELETION_VECTOR)
     filled = filled_out(vector, DELETION_VECTOR)
     # Some writers have a struct for every file, with nothing in it where no row is deleted.
     empty = pa.array(np.logical_and.reduce([column.is_null() for column in filled.flatten()]))
@@ -92,12 +124,28 @@ def _column(found: pa.Array, name: str, type_: pa.DataType, file: str) -> Any:
     return column.cast(type_)
 
 
-def _partition_texts(values: pa.Array | None, names: Sequence[str], count: int, file: str) -> pa.Array:
+def partition_texts(values: pa.Array | None, names: Sequence[str], count: int, file: str) -> pa.Array:
+    """The partition values as a struct of texts, null where there is no map of them."""
     if not names:
         return empty_structs(count)
     texts = pa.map_(pa.string(), pa.string())
-    if values is None or not pa.types.is_map(values.type) or values.null_count:
+    if values is None or not pa.types.is_map(values.type):
         raise CorruptLog(file, "its adds have no map of partition values, and the table is partitioned")
     values = values if values.type.equals(texts) else values.cast(texts)
-    columns = [pc.map_lookup(values, pa.scalar(name), "first") for name in names]
-    return pa.StructArray.from_arrays(columns, names=list(names))
+    columns = [_looked_up(values, name) for name in names]
+    mask = values.is_null() if values.null_count else None
+    return pa.StructArray.from_arrays(columns, names=list(names), mask=mask)
+
+
+def _looked_up(values: pa.MapArray, name: str) -> pa.Array:
+    """The first item under a name in each map. Where each has it once they lie in order, and Arrow need not search."""
+    if not len(values):
+        return pa.array([], pa.string())
+    offsets = values.offsets.to_numpy()
+    keys = values.keys.slice(offsets[0], offsets[-1] - offsets[0])
+    hits = np.flatnonzero(pc.equal(keys, name).to_numpy(zero_copy_only=False)) + offsets[0]
+    if len(hits) != len(values) or np.any(hits < offsets[:-1]) or np.any(hits >= offsets[1:]):
+        return pc.map_lookup(values, pa.scalar(name), "first")
+    if hits[-1] - hits[0] == len(hits) - 1:
+        return values.items.slice(hits[0], len(hits))
+    return values.items.take(pa.array(hits))

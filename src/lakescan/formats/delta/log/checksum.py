@@ -86,6 +86,11 @@ class Checksum:
         if then.table_id != metadata.table_id:
             raise self._refuted(log, f"it has the table id {then.table_id} and the log {metadata.table_id}")
 
+    def agrees_on_sums(self, files: pa.Table) -> bool:
+        """Whether it counts just these files and their bytes, and nothing else that it says speaks against them."""
+        counted = self.files is not None and self.bytes is not None and self.listed is None
+        return counted and next(self._differences(files), None) is None
+
     def refuse_other_files(self, files: pa.Table, log: str) -> None:
         """An error where the version's files, all of them, are others."""
         why = next(self._differences(files), None)

@@ -6,9 +6,9 @@ checkpoint they replace or remove. An action that is not whole is an error, and 
 should be reconciled already (a compacted run of commits, a checkpoint in JSON).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.errors import CorruptLog, MissingCommit, UnreadableCompaction
-from lakescan.formats.delta.log.actions import DELETION_VECTOR, ROW_TRACKING, StatisticsRequest, adds_schema, keys
+from lakescan.formats.delta.log.actions import (
+    CENSUS,
+    DELETION_VECTOR,
+    ROW_TRACKING,
+    StatisticsRequest,
+    adds_schema,
+    keys,
+)
 from lakescan.formats.delta.log.json_lines import parse_json, read_json_lines
+from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import Commit
 from lakescan.formats.delta.log.whole_actions import broken_action, repeated
 from lakescan.formats.delta.statistics.parsed import parse_statistics
@@ -36,6 +44,14 @@ class CommitText:
     text: bytes
     reconciled: bool = False
     """Whether it comes from several commits, so that it speaks of each file, and of the table, once."""
+    _parsed: dict[tuple[str, ...], pa.Table] = field(default_factory=dict, repr=False, compare=False)
+
+    def file_lines(self, partition_names: Sequence[str]) -> pa.Table:
+        """A row for each line, with its file action; parsed once, for a later version of the table needs it again."""
+        key = tuple(partition_names)
+        if key not in self._parsed:
+            self._parsed[key] = _reconciled_lines(self, _json_schema(partition_names))
+        return self._parsed[key]
 
     def corrupt(self, why: str) -> CorruptLog:
         return (UnreadableCompaction if self.reconciled else CorruptLog)(self.file, why)
@@ -93,6 +109,14 @@ class CommitActions:
     def first_adds(self, rows: int) -> pa.Table:
         return self.adds
 
+    def matching(self, wanted: LogFilter) -> pa.Table:
+        texts = self.adds["partition"].combine_chunks() if wanted.needs_partition else None
+        known = None if wanted.by_partition else self.statistics(self.adds["row"].combine_chunks(), wanted.request)
+        return self.adds.filter(wanted.keeps(texts, known, self.adds.num_rows))
+
+    def census(self, live: Callable[[pa.Table], pa.Table] | None) -> pa.Table:
+        return (self.adds if live is None else live(self.adds)).select(CENSUS)
+
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         found = parse_statistics(member(self._actions, "stats").take(rows), wanted)
         return self._writers.mark(found, rows, wanted)
@@ -106,9 +130,8 @@ class CommitActions:
 
 def file_actions(texts: Sequence[CommitText], partition_names: Sequence[str]) -> CommitActions:
     """Reconcile the commits, given in ascending order."""
-    schema = _json_schema(partition_names)
-    parsed = [_reconciled_lines(text, schema) for text in texts]
-    table = pa.concat_tables(parsed or [schema.empty_table()])
+    parsed = [text.file_lines(partition_names) for text in texts]
+    table = pa.concat_tables(parsed or [_json_schema(partition_names).empty_table()])
     add = table["add"]
     added = add.is_valid()
     mentioned, key = _mentioned(table)

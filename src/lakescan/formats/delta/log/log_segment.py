@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
+from typing import NamedTuple
 
 from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
 from lakescan.formats.delta.log.names import LOG_FOLDER, SIGN, commit_name
 from lakescan.io.storage import Entry, Storage
 
-_COMMIT = re.compile(r"^(\d{20})\.json$")
+_DIGITS = 20
 _COMPACTED = re.compile(r"^(\d{20})\.(\d{20})\.compacted\.json$")
 _CHECKSUM = re.compile(r"^(\d{20})\.crc$")
 _CHECKPOINT = re.compile(
@@ -27,8 +28,7 @@ _CHECKPOINT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """The file of one commit, or of a run of commits compacted into one that ends with this version."""
 
     version: int
@@ -198,11 +198,13 @@ def list_log(storage: Storage) -> LogListing:
         entries = storage.list_from(LOG_FOLDER)
     except FileNotFoundError as error:
         raise TableNotFound(storage.location, [SIGN]) from error
+    # A log may have a hundred thousand commits, and of everything else few: only that is looked at more than once.
     commits = tuple(
-        Commit(int(match[1]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms)
+        Commit(int(entry.name[:_DIGITS]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms)
         for entry in entries
-        if (match := _COMMIT.match(entry.name))
+        if _is_commit(entry.name)
     )
+    entries = [entry for entry in entries if not _is_commit(entry.name)]
     compactions = tuple(
         Compaction(
             int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms, compacted=True)
@@ -215,6 +217,10 @@ def list_log(storage: Storage) -> LogListing:
     if not commits and not checkpoints:
         raise TableNotFound(storage.location, [SIGN])
     return LogListing(storage.location, commits, checkpoints, compactions, checksums, partial)
+
+
+def _is_commit(name: str) -> bool:
+    return len(name) == _DIGITS + 5 and name.endswith(".json") and name[:_DIGITS].isdecimal()
 
 
 def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Checkpoint, ...]]:

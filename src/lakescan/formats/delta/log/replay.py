@@ -29,12 +29,14 @@ from lakescan.errors import (
     UnreadableCompaction,
     VersionNotFound,
 )
-from lakescan.formats.delta.log.actions import ROW_TRACKING, ActionSource, StatisticsRequest, keys
+from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ActionSource, StatisticsRequest, keys
 from lakescan.formats.delta.log.checkpoint import CheckpointFiles
 from lakescan.formats.delta.log.checksum import Checksum, read_checksum
 from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
-from lakescan.formats.delta.log.log_segment import LogSegment
+from lakescan.formats.delta.log.log_filter import LogFilter
+from lakescan.formats.delta.log.log_segment import Commit, LogSegment
 from lakescan.formats.delta.log.names import LOG_FOLDER
+from lakescan.formats.delta.log.opened_once import side_by_side
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
 from lakescan.formats.delta.log.whole_actions import repeated_file
 from lakescan.io.storage import Storage
@@ -47,6 +49,8 @@ _SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch
 _NEWEST_COMMITS = 8
 _FIRST_ROWS = 4096
 _MANY_ROWS = 16 * _FIRST_ROWS
+# What a replay has read of its checkpoint, and what of that depends on the partition columns.
+_OF_THE_CHECKPOINT, _OF_ITS_FILES = ("_checkpoint",), ("_checkpoint_sources",)
 
 
 class Replay:
@@ -55,10 +59,29 @@ class Replay:
     It remembers what it read and, once a checkpoint or a compacted file failed, the replay that does without it.
     """
 
-    def __init__(self, storage: Storage, segment: LogSegment) -> None:
+    def __init__(self, storage: Storage, segment: LogSegment, before: "Replay | None" = None) -> None:
         self.storage = storage
         self.segment = segment
         self._fallback: Replay | None = None
+        self._proven = False
+        self._texts: dict[Commit, CommitText] = {}
+        self._earlier: LiveFiles | None = None
+        if before is not None and before._fallback is None:
+            self._go_on_from(before)
+
+    def _go_on_from(self, before: "Replay") -> None:
+        """Share what another version has read: its commits and, of the same checkpoint, what was read of that."""
+        needed = set(self.segment.commits)
+        self._texts = {commit: text for commit, text in before._texts.items() if commit in needed}
+        if before.segment.checkpoint is None or before.segment.checkpoint != self.segment.checkpoint:
+            return
+        self.__dict__ |= {name: before.__dict__[name] for name in _OF_THE_CHECKPOINT if name in before.__dict__}
+        if before._partition_names != self._partition_names:
+            return
+        self.__dict__ |= {name: before.__dict__[name] for name in _OF_ITS_FILES if name in before.__dict__}
+        known = before.segment.commits
+        if self.segment.commits[: len(known)] == known:
+            self._earlier = before.__dict__.get("live_files")
 
     def __eq__(self, other: object) -> bool:
         """Replays of one segment give the same, whatever they have read so far."""
@@ -73,11 +96,16 @@ class Replay:
 
     @cached_property
     def _older_commits(self) -> list[CommitText]:
-        return read_commits(self.storage, self.segment.commits[:-_NEWEST_COMMITS], self.segment.version)
+        return self._read(self.segment.commits[:-_NEWEST_COMMITS])
 
     @cached_property
     def _newest_commits(self) -> list[CommitText]:
-        return read_commits(self.storage, self.segment.commits[-_NEWEST_COMMITS:], self.segment.version)
+        return self._read(self.segment.commits[-_NEWEST_COMMITS:])
+
+    def _read(self, commits: Sequence[Commit]) -> list[CommitText]:
+        new = [commit for commit in commits if commit not in self._texts]
+        self._texts.update(zip(new, read_commits(self.storage, new, self.segment.version), strict=True))
+        return [self._texts[commit] for commit in commits]
 
     @property
     def protocol(self) -> Protocol:
@@ -102,45 +130,116 @@ class Replay:
             yield from self._fallback.partial_replays()
             return
         try:
-            if len(self.segment.commits) > _NEWEST_COMMITS or self._has_large_checkpoint:
+            if len(self.segment.commits) > _NEWEST_COMMITS or self.has_large_checkpoint:
                 newest = file_actions(self._newest_commits, self._partition_names)
                 yield self._live([newest], [newest.adds])
-            if self._has_large_checkpoint:
+            if self.has_large_checkpoint:
                 yield self._reconciled(_FIRST_ROWS)
         except _SHORTCUT_FAILED:
             # Whoever asks for all the files is told, or gets them without the checkpoint.
             return
 
+    def matching(self, wanted: LogFilter) -> "LiveFiles | None":
+        """The live files that a filter keeps, without listing the others.
+
+        None where listing all is as fast, or has been done, or where the checkpoint fails: then whoever lists them all
+        is told, or gets them without the checkpoint.
+        """
+        if self._fallback is not None or "live_files" in self.__dict__:
+            return None
+        try:
+            if not self.has_large_checkpoint or (self._checksum is not None and self._checksum.listed is not None):
+                return None
+            self._prove()
+            return None if self._fallback is not None else self._matching(wanted)
+        except _SHORTCUT_FAILED:
+            return None
+
+    def _matching(self, wanted: LogFilter) -> "LiveFiles":
+        touched = self._commit_actions.touched
+        parts = side_by_side(lambda source: _not_touched(source.matching(wanted), touched), self._checkpoint_sources)
+        live = self._live(
+            [self._commit_actions, *self._checkpoint_sources], [self._commit_actions.matching(wanted), *parts]
+        )
+        twice = repeated_file(live.table)
+        if twice is not None:
+            raise self._has_twice(twice)
+        return live
+
+    @cached_property
+    def census(self) -> pa.Table:
+        """Size and deletion vector of every live file; their paths are looked at only where commits name some."""
+        return self._or_without(self._counted, lambda replay: replay.census)
+
+    def _counted(self) -> pa.Table:
+        if "live_files" in self.__dict__ or not self.has_large_checkpoint:
+            return self.live_files.table.select(CENSUS)
+        touched = self._commit_actions.touched
+        live = (lambda adds: _not_touched(adds, touched)) if len(touched) else None
+        parts = side_by_side(lambda source: source.census(live), self._checkpoint_sources)
+        return pa.concat_tables([self._commit_actions.census(None), *parts])
+
+    def _prove(self) -> None:
+        """An error where the version's checksum counts other files than there are."""
+        if self._checksum is None or self._proven:
+            return
+        # Where no commit names a file of the checkpoint the sums are right at once, and no path has to be looked at.
+        # Where one does they are not, unless other files of just as many bytes are missing.
+        parts = [source.census(None) for source in (self._commit_actions, *self._checkpoint_sources)]
+        if not self._checksum.agrees_on_sums(pa.concat_tables(parts)):
+            self._checksum.refuse_other_files(self.census, self._log)
+        self._proven = True
+
+    def _has_twice(self, path: str) -> CorruptLog:
+        why = f"version {self.segment.version} has the file {path} twice"
+        if self.segment.checkpoint is not None:
+            return UnreadableCheckpoint(self.storage.full_path(self.segment.checkpoint.paths[0]), why)
+        return CorruptLog(self._log, why)
+
     def _every_file(self) -> "LiveFiles":
         live = self._reconciled()
         twice = repeated_file(live.table)
         if twice is not None:
-            why = f"version {self.segment.version} has the file {twice} twice"
-            if self.segment.checkpoint is not None:
-                raise UnreadableCheckpoint(self.storage.full_path(self.segment.checkpoint.paths[0]), why)
-            raise CorruptLog(self._log, why)
+            raise self._has_twice(twice)
         if self._checksum is not None:
             self._checksum.refuse_other_files(live.table, self._log)
         return live
 
     def _reconciled(self, enough: int | None = None) -> "LiveFiles":
         """All live files; or of the checkpoint's only so many, those in the first rows of its first files."""
-        sources: list[ActionSource] = [self._commit_actions]
-        parts = [self._commit_actions.adds]
+        commits = self._commit_actions
+        if enough is None and self._earlier is not None:
+            return self._advanced(self._earlier)
+        if enough is None:
+            every = self._checkpoint_sources
+            found = side_by_side(lambda source: _not_touched(source.adds, commits.touched), every)
+            return self._live([commits, *every], [commits.adds, *found])
+        sources: list[ActionSource] = [commits]
+        parts = [commits.adds]
         for source in self._checkpoint_sources:
-            adds = source.adds if enough is None else source.first_adds(enough)
             sources.append(source)
-            parts.append(_not_touched(adds, self._commit_actions.touched))
-            if enough is not None and sum(part.num_rows for part in parts) >= enough:
+            parts.append(_not_touched(source.first_adds(enough), commits.touched))
+            if sum(part.num_rows for part in parts) >= enough:
                 break
         return self._live(sources, parts)
+
+    def _advanced(self, earlier: "LiveFiles") -> "LiveFiles":
+        """An earlier version's files of the same checkpoint, without those that the commits since then name."""
+        commits, known = self._commit_actions, earlier.commits
+        of_checkpoint = earlier.table.filter(pc.greater(earlier.table["source"], 0))
+        since = file_actions(self.commits[known:], self._partition_names)
+        left = _not_touched(of_checkpoint, since.touched)
+        self._earlier = None
+        added = commits.adds.append_column("source", pa.array(np.zeros(commits.adds.num_rows, np.int32)))
+        sources = (commits, *self._checkpoint_sources)
+        return LiveFiles(sources, pa.concat_tables([added, left]), self.segment.version, len(self.segment.commits))
 
     def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> "LiveFiles":
         numbered = [
             part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
             for at, part in enumerate(parts)
         ]
-        return LiveFiles(tuple(sources), pa.concat_tables(numbered), self.segment.version)
+        return LiveFiles(tuple(sources), pa.concat_tables(numbered), self.segment.version, len(self.segment.commits))
 
     @cached_property
     def _commit_actions(self) -> CommitActions:
@@ -155,7 +254,7 @@ class Replay:
         return [] if self._checkpoint is None else self._checkpoint.sources(self._partition_names)
 
     @property
-    def _has_large_checkpoint(self) -> bool:
+    def has_large_checkpoint(self) -> bool:
         """Whether it has many rows; no more of its files are opened than it takes to know."""
         counted = accumulate(source.num_rows for source in self._checkpoint_sources)
         return any(rows >= _MANY_ROWS for rows in counted)
@@ -245,6 +344,8 @@ class LiveFiles:
     sources: tuple[ActionSource, ...]
     table: pa.Table
     version: int
+    commits: int
+    """How many commits after the checkpoint they rest on."""
 
     def statistics(self, source: pa.ChunkedArray, row: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
         """Statistics of some of the files, in the order given."""
@@ -284,7 +385,9 @@ class LiveFiles:
 def _not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
     if not len(touched):
         return adds
-    return adds.filter(pc.invert(pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)))
+    named = pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)
+    # Most sources have none of them, and need no copy.
+    return adds.filter(pc.invert(named)) if pc.any(named).as_py() else adds
 
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:

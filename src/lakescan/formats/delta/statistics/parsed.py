@@ -8,7 +8,7 @@ unknown.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -62,7 +62,21 @@ def _counted(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
     return both.take(pa.array(np.argsort(places)))
 
 
+def parse_for(texts: pa.Array, requests: Sequence[StatisticsRequest]) -> list[pa.StructArray]:
+    """The same for several requests of the same columns: the texts are parsed once."""
+    first = requests[0]
+    if not len(first.logical):
+        return [_counted(texts, first)]
+    parsed = _members(texts, first)
+    return [typed_statistics(parsed, wanted) for wanted in requests]
+
+
 def _parsed(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+    return typed_statistics(_members(texts, wanted), wanted)
+
+
+def _members(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+    """What the texts say, in the log's and physical names and as JSON has it."""
     asked = statistics_type(wanted.physical)
     readable = pa.struct([(said, _json_type(asked.field(name).type)) for name, said in IN_THE_LOG.items()])
     try:
@@ -71,7 +85,7 @@ def _parsed(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         # One odd value (a quoted NaN, a number too wide) must not cost the other files their statistics.
         parts = [texts.slice(at, _CHUNK) for at in range(0, len(texts), _CHUNK)]
         parsed = pa.concat_arrays([_read_patiently(part, readable) for part in parts])
-    return typed_statistics(parsed, wanted)
+    return parsed
 
 
 def record_counts(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -202,17 +216,24 @@ def _json_type(wanted: pa.DataType) -> pa.DataType:
 def _read_json(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:
     if len(texts) == 0:
         return pa.array([], type=readable)
-    lines = pc.replace_substring_regex(pc.fill_null(texts, "{}"), r"[\r\n]", " ")
-    lines = pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "{}", lines).cast(pa.large_string())
-    offsets = pa.array([0, len(lines)], pa.int64())
-    # The separator must be of the lines' own type: there is no kernel for another.
-    separator = pa.scalar("\n", lines.type)
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer().to_pybytes()
-    longest = pc.max(pc.binary_length(lines)).as_py()
+    lines = pc.fill_null(texts, "{}").cast(pa.large_string())
+    lengths = pc.min_max(pc.binary_length(lines)).as_py()
+    joined, longest = _joined(lines), lengths["max"]
+    if lengths["min"] < 2 or joined.count(b"\n") != len(lines) - 1 or b"\r" in joined:
+        lines = pc.replace_substring_regex(lines, r"[\r\n]", " ")
+        joined = _joined(pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "{}", lines))
     table = read_json_lines(joined, pa.schema(list(readable)), max(1 << 22, longest + 2), threads=True)
     if table.num_rows != len(texts):
         raise pa.ArrowInvalid("several JSON documents in one statistics text")
     return table.to_struct_array().combine_chunks()
+
+
+def _joined(lines: pa.Array) -> bytes:
+    """The texts with a line break between them."""
+    offsets = pa.array([0, len(lines)], pa.int64())
+    # The separator must be of the lines' own type: there is no kernel for another.
+    separator = pa.scalar("\n", lines.type)
+    return bytes(pc.binary_join(pa.LargeListArray.from_arrays(offsets, lines), separator)[0].as_buffer().to_pybytes())
 
 
 def _read_patiently(texts: pa.Array, readable: pa.StructType) -> pa.StructArray:

@@ -1,0 +1,279 @@
+"""Filters go into a large checkpoint: what survives is what filtering a whole listing leaves, and less is read."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import lakescan
+from lakescan import col
+from lakescan.errors import CheckpointIgnored, ChecksumMismatch, UnreadableCheckpoint
+from lakescan.formats.delta.log import checkpoint, opened_once
+from lakescan.formats.delta.log import replay as delta_replay
+from lakescan.predicate import Predicate
+from lakescan.scan.kept_columns import KEPT
+from lakescan.scan.plan import Plan
+from lakescan.scan.settings import Settings
+from lakescan.scan.snapshot import Snapshot
+from lakescan.types.columns import member
+from tests.sample_tables import SampleTable, sample_tables
+from tests.tables import DeltaBuilder
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("p", pa.int32())])
+PARSED = pa.schema([("id", pa.int64()), ("name", pa.string())])
+FILES = 24
+
+
+@pytest.fixture(autouse=True)
+def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta_replay, "_MANY_ROWS", 1)
+    monkeypatch.setattr(opened_once, "BATCH_ROWS", 3)
+
+
+@pytest.fixture(params=["json", "parsed", "both"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> DeltaBuilder:
+    """Files of ten ids each, in a checkpoint of row groups of four actions, and two commits after it."""
+    return checkpointed(tmp_path / "table", stats=request.param)
+
+
+def rows(at: int) -> pa.Table:
+    ids = range(10 * at, 10 * at + 10)
+    return pa.table({"id": pa.array(ids, pa.int64()), "name": pa.array([f"n{number:04d}" for number in ids])})
+
+
+def checkpointed(path: Path, stats: str = "json", **how: Any) -> DeltaBuilder:
+    table = DeltaBuilder(path, SCHEMA, partition_by=["p"], features=["deletionVectors"])
+    adds = [table.add(rows(at), partition={"p": str(at % 3)}) for at in range(FILES)]
+    table.commit(*adds)
+    table.checkpoint(stats=stats, parsed=PARSED, row_group_size=4, **how)
+    table.commit(table.remove(adds[5]), table.add(rows(FILES), partition={"p": "1"}))
+    table.delete(adds[7], range(10))
+    return table
+
+
+def listed_first(path: str | Path) -> Snapshot:
+    """A snapshot that lists all its files before anybody asks for some."""
+    snapshot = lakescan.open(path).snapshot()
+    snapshot.files()
+    return snapshot
+
+
+def planned(snapshot: Snapshot, predicate: Any) -> Plan:
+    return snapshot.scan().filter(predicate).build()
+
+
+def found(plan: Plan) -> list[dict[str, Any]]:
+    return sorted(plan.files().to_pylist(), key=lambda file: str(file["path"]))
+
+
+def is_pushed(plan: Plan) -> bool:
+    return plan.planned.snapshot is not plan.spec.snapshot
+
+
+FILTERS = {
+    "one file": col("id") == 123,
+    "no file": col("id") > 10_000,
+    "a removed file": col("id") == 55,
+    "a file without a live row": col("id") == 75,
+    "a file of a commit": col("id") == 245,
+    "text": col("name") < "n0042",
+    "a partition": col("p") == 1,
+    "no partition": col("p") == 9,
+    "a partition and a value": (col("p") == 1) & (col("id") < 100),
+    "a partition or a value": (col("p") == 1) | (col("id") < 20),
+    "nulls": col("id").is_null(),
+}
+
+
+@pytest.mark.parametrize("predicate", FILTERS.values(), ids=FILTERS.keys())
+def test_a_filter_in_the_checkpoint_leaves_what_a_filter_of_all_files_leaves(
+    table: DeltaBuilder, predicate: Predicate
+) -> None:
+    pushed = planned(lakescan.open(table.path).snapshot(), predicate)
+    expected = planned(listed_first(table.path), predicate)
+    assert is_pushed(pushed)
+    assert not is_pushed(expected)
+    assert found(pushed) == found(expected)
+    assert pushed.to_arrow().sort_by("id") == expected.to_arrow().sort_by("id")
+    steps = [(step.name, step.files, step.bytes) for step in pushed.report().steps]
+    assert steps == [(step.name, step.files, step.bytes) for step in expected.report().steps]
+
+
+@pytest.mark.parametrize("how", [{"parts": 3}, {"top": "json"}, {"top": "parquet", "sidecars": 4}], ids=str)
+@pytest.mark.parametrize("predicate", [FILTERS["one file"], FILTERS["a partition"]], ids=["one file", "a partition"])
+def test_parts_and_sidecars_are_filtered_alike(tmp_path: Path, how: dict[str, Any], predicate: Predicate) -> None:
+    table = checkpointed(tmp_path / "table", **how)
+    pushed = planned(lakescan.open(table.path).snapshot(), predicate)
+    assert is_pushed(pushed)
+    assert found(pushed) == found(planned(listed_first(table.path), predicate))
+
+
+def filters_of(sample: SampleTable, schema: pa.Schema) -> Iterator[Predicate]:
+    """Of each simple column: equal to a value that it has, below it, and null."""
+    for field in schema:
+        simple = pa.types.is_integer(field.type) or pa.types.is_string(field.type) or pa.types.is_floating(field.type)
+        values = [row.get(field.name) for row in sample.rows if simple and row.get(field.name) is not None]
+        plain = [value for value in values if isinstance(value, (int, str, float)) and value == value]
+        for value in plain[len(plain) // 2 :][:1]:
+            yield from (col(f"`{field.name}`") == value, col(f"`{field.name}`") < value)
+        yield col(f"`{field.name}`").is_null()
+
+
+@pytest.mark.parametrize("sample", sample_tables("delta"), ids=lambda sample: sample.name)
+def test_every_sample_table_is_filtered_alike(sample: SampleTable, tmp_path: Path) -> None:
+    path = sample.unpack(tmp_path)
+    expected, asked = listed_first(path), lakescan.open(path)
+    for predicate in filters_of(sample, expected.schema):
+        # Each time as if it were the first.
+        again = lakescan.open(asked.location).snapshot()
+        assert found(planned(again, predicate)) == found(planned(expected, predicate)), str(predicate)
+        assert again.num_files == expected.num_files
+        assert again.size_in_bytes == expected.size_in_bytes
+
+
+class Read:
+    """Which columns of which row groups were read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.columns: list[tuple[int, str]] = []
+        batches: Callable[..., Any] = opened_once.OpenedOnce._batches
+
+        def noted(file: opened_once.OpenedOnce, columns: Sequence[str], group: int) -> Any:
+            self.columns += [(group, column) for column in columns]
+            return batches(file, columns, group)
+
+        monkeypatch.setattr(opened_once.OpenedOnce, "_batches", noted)
+
+    def groups(self, column: str) -> set[int]:
+        return {group for group, found in self.columns if found == column}
+
+
+def test_paths_are_decoded_only_where_some_file_may_match(table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "_FEW_OF", 1)
+    read = Read(monkeypatch)
+    assert is_pushed(planned(lakescan.open(table.path).snapshot(), FILTERS["one file"]))
+    assert len(read.groups("add.path")) == 1
+
+
+def test_row_groups_are_skipped_by_the_footers_bounds_of_statistics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = checkpointed(tmp_path / "table", stats="parsed")
+    read = Read(monkeypatch)
+    planned(lakescan.open(table.path).snapshot(), col("id") == 123)
+    assert len(read.groups("add.stats_parsed.minValues.id")) == 1
+
+
+def test_row_groups_are_skipped_by_the_footers_bounds_of_partition_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"])
+    table.commit(*(table.add(rows(at), partition={"p": str(at // 8)}) for at in range(FILES)))
+    (file,) = table.checkpoint(row_group_size=4)
+    whole = pq.read_table(file)
+    add = whole["add"].combine_chunks()
+    days = pa.array(
+        [None if found is None else int(dict(found)["p"]) for found in member(add, "partitionValues").to_pylist()],
+        pa.int32(),
+    )
+    parsed = pa.StructArray.from_arrays([days], names=["p"], mask=add.is_null())
+    columns = [*add.flatten(), parsed]
+    wider = pa.StructArray.from_arrays(
+        columns, names=[*(field.name for field in add.type), "partitionValues_parsed"], mask=add.is_null()
+    )
+    pq.write_table(whole.set_column(whole.schema.get_field_index("add"), "add", wider), file, row_group_size=4)
+    expected = planned(listed_first(table.path), col("p") == 2)
+    read = Read(monkeypatch)
+    pushed = planned(lakescan.open(table.path).snapshot(), col("p") == 2)
+    assert found(pushed) == found(expected)
+    assert len(read.groups("add.partitionValues")) < 5 < pq.read_metadata(file).num_row_groups
+
+
+def test_a_row_group_with_a_file_without_statistics_is_read(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"])
+    adds = [table.add(rows(at), partition={"p": "0"}) for at in range(8)]
+    del adds[3]["add"]["stats"]
+    table.commit(*adds)
+    table.checkpoint(stats="parsed", parsed=PARSED, row_group_size=4)
+    pushed = planned(lakescan.open(table.path).snapshot(), col("id") == 75)
+    assert {file["path"].rsplit("/")[-1] for file in found(pushed)} == {
+        adds[at]["add"]["path"].rsplit("/")[-1] for at in (3, 7)
+    }
+
+
+def test_the_number_of_files_is_known_without_their_partition_values(
+    table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Read(monkeypatch)
+    snapshot = lakescan.open(table.path).snapshot()
+    assert snapshot.num_files == FILES
+    assert snapshot.size_in_bytes > 0
+    assert read.groups("add.size")
+    assert not read.groups("add.partitionValues")
+
+
+def test_texts_that_were_parsed_are_kept_for_the_next_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = checkpointed(tmp_path / "table")
+    snapshot = lakescan.open(table.path).snapshot()
+    first = found(planned(snapshot, col("id") == 123))
+    read = Read(monkeypatch)
+    assert found(planned(snapshot, col("id") == 123)) == first
+    assert snapshot.exact_statistics(planned(snapshot, col("id") < 500).planned.files, []) is not None
+    assert not read.groups("add.stats")
+
+
+def test_nothing_is_kept_beyond_the_bound(tmp_path: Path) -> None:
+    table = checkpointed(tmp_path / "table")
+    scan = lakescan.open(table.path).snapshot().scan().filter(col("id") == 123)
+    assert scan.build().planned.files.num_rows == 1
+    assert KEPT.bytes > 0
+    assert scan.with_settings(Settings.of({"lakescan.planning.kept.bytes": 0})).build().planned.files.num_rows == 1
+    assert KEPT.bytes == 0
+    assert scan.build().planned.files.num_rows == 1
+
+
+def test_a_checksum_that_counts_other_files_refutes_a_filtered_plan(table: DeltaBuilder) -> None:
+    (Path(table.path) / "_delta_log" / f"{table.version:020d}.crc").write_text(
+        json.dumps({"numFiles": FILES + 3, "tableSizeBytes": 1})
+    )
+    with pytest.raises(ChecksumMismatch, match=f"{FILES + 3} files"):
+        planned(lakescan.open(table.path).snapshot(), col("id") == 123)
+
+
+def test_a_right_checksum_proves_a_filtered_plan(table: DeltaBuilder) -> None:
+    live = listed_first(table.path)
+    (Path(table.path) / "_delta_log" / f"{table.version:020d}.crc").write_text(
+        json.dumps({"numFiles": live.num_files, "tableSizeBytes": live.size_in_bytes, "numDeletedRecordsOpt": 10})
+    )
+    assert is_pushed(planned(lakescan.open(table.path).snapshot(), col("id") == 123))
+
+
+def test_a_file_twice_among_those_that_match_is_refused(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"])
+    adds = [table.add(rows(at), partition={"p": "0"}) for at in range(4)]
+    table.commit(*adds)
+    (file,) = table.checkpoint()
+    whole = pq.read_table(file)
+    pq.write_table(pa.concat_tables([whole, whole.slice(whole.num_rows - 1)]), file)
+    table.clean_log(table.version)
+    with pytest.raises(UnreadableCheckpoint, match="twice"):
+        planned(lakescan.open(table.path).snapshot(), col("id") == 35)
+
+
+def test_a_checkpoint_that_fails_at_a_filter_is_passed_over(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"])
+    table.commit(*(table.add(rows(at), partition={"p": "0"}) for at in range(4)))
+    (file,) = table.checkpoint()
+    whole = pq.read_table(file)
+    add = whole["add"].combine_chunks()
+    names = [field.name for field in add.type]
+    columns = [pa.nulls(len(add), pa.int64()) if name == "size" else member(add, name) for name in names]
+    broken = pa.StructArray.from_arrays(columns, names=names, mask=add.is_null())
+    pq.write_table(whole.set_column(whole.schema.get_field_index("add"), "add", broken), file)
+    with pytest.warns(CheckpointIgnored, match="without a size"):
+        plan = planned(lakescan.open(table.path).snapshot(), col("id") == 35)
+    assert len(found(plan)) == 1
