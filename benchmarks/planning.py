@@ -28,7 +28,7 @@ QUESTIONS = {
     "count": "number of files",
 }
 ENGINES = ("lakescan", "delta-rs")
-RUNS = 3
+RUNS = int(os.environ.get("LAKESCAN_PLANNING_RUNS", "3"))
 # How many times delta-rs' processor time a question may take.
 BOUNDS = {"parsed": 0.3, "json": 0.8}
 _ASK = Path(__file__).with_name("planning_question.py")
