@@ -1,23 +1,22 @@
-"""What the physical plans of a query have in each engine, before any of it runs: scans, exchanges, what is reused.
+"""What the physical plans of a query have in each engine, before any of it runs: scans, exchanges, joins, subqueries.
 
-A plan that scans more often or broadcasts less than Delta Spark's is worth a look, whatever it measures today.
+A plan that scans or shuffles more often or broadcasts less than Delta Spark's is worth a look, whatever it measures
+today. Subqueries for pruning are counted apart: a few that reuse a broadcast pay, and copies of copies never do.
 """
 
-import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 _KINDS = {
-    "scans": r"(BatchScan|FileScan|Scan parquet|LocalTableScan)",
-    "shuffles": r"Exchange (hash|range|Round|Single)",
-    "broadcasts": r"BroadcastExchange",
-    "reused": r"Reused(Exchange|Subquery)",
-    "broadcast joins": r"Broadcast(Hash|NestedLoop)Join",
-    "sort merge joins": r"(SortMergeJoin|ShuffledHashJoin)",
-    "pruning": r"dynamicpruningexpression",
+    "scans": ("BatchScan", "Scan"),
+    "shuffles": ("Exchange",),
+    "broadcast joins": ("BroadcastHashJoin", "BroadcastNestedLoopJoin"),
+    "other joins": ("SortMergeJoin", "ShuffledHashJoin", "CartesianProduct"),
 }
+_PRUNING = "pruning subqueries"
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,30 @@ class PlanShape:
 
     @staticmethod
     def of(spark: SparkSession, query: str) -> "PlanShape":
-        text = str(spark.sql(query)._jdf.queryExecution().executedPlan().toString())
-        return PlanShape(Counter({kind: len(re.findall(pattern, text)) for kind, pattern in _KINDS.items()}))
+        plan: Any = spark.sql(query)._jdf.queryExecution().executedPlan()
+        text = str(plan.toString())
+        if plan.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+            plan = plan.initialPlan()
+        names = Counter(_names(plan))
+        counts = {kind: sum(names[name] for name in known) for kind, known in _KINDS.items()}
+        return PlanShape(Counter({**counts, _PRUNING: text.count("dynamicpruningexpression(")}))
 
     def is_worse_than(self, other: "PlanShape") -> bool:
-        """More is read or moved, or less is broadcast."""
-        more = any(self.counts[kind] > other.counts[kind] for kind in ("scans", "shuffles", "sort merge joins"))
-        return more or self.counts["broadcast joins"] < other.counts["broadcast joins"]
+        """More is read or moved, less is broadcast, or there are more subqueries for pruning than tables."""
+        more = any(self.counts[kind] > other.counts[kind] for kind in ("scans", "shuffles", "other joins"))
+        many = self.counts[_PRUNING] > max(self.counts["scans"], other.counts[_PRUNING])
+        return more or many or self.counts["broadcast joins"] < other.counts["broadcast joins"]
 
     def __str__(self) -> str:
-        return ", ".join(f"{self.counts[kind]} {kind}" for kind in _KINDS)
+        return ", ".join(f"{self.counts[kind]} {kind}" for kind in (*_KINDS, _PRUNING))
+
+
+def _names(root: Any) -> list[str]:
+    """The first word of each node's name; subqueries are not part of the tree."""
+    found, pending = [], [root]
+    while pending:
+        node = pending.pop()
+        found.append(str(node.nodeName()).split(" ")[0])
+        children = node.children()
+        pending += [children.apply(at) for at in range(children.size())]
+    return found

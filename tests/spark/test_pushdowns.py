@@ -220,15 +220,6 @@ def test_the_optimizer_knows_rows_columns_and_the_bytes_of_the_columns_read(
     assert one < all_bytes / 3
 
 
-def test_spark_shows_the_main_figures_as_metrics(spark: SparkSession, table: DeltaBuilder) -> None:
-    frame = asked(spark, table, "SELECT id, name FROM TABLE LIMIT 12")
-    frame.collect()
-    plan = frame._jdf.queryExecution().executedPlan()
-    (scan,) = [leaf for leaf in _items(plan.collectLeaves()) if leaf.getClass().getSimpleName() == "BatchScanExec"]
-    values = {name: scan.metrics().apply(name).value() for name in ("lakescanFilesTotal", "lakescanFilesRead")}
-    assert values == {"lakescanFilesTotal": 6, "lakescanFilesRead": 2}
-
-
 def test_a_limit_makes_no_noise_in_the_workers(table: DeltaBuilder) -> None:
     script = (
         "import sys, lakescan\n"

@@ -45,11 +45,18 @@ class Estimates:
 
 def scaled_bytes(files: pa.Table, output: pa.Schema, table: pa.Schema) -> int:
     """The files' bytes, scaled to the share that the columns read have in a row."""
-    total = min(_MOST_BYTES, total_bytes(files["size"].to_numpy()))
-    share = (_ROW_BYTES + sum(_width(field.type) for field in output)) / (
-        _ROW_BYTES + sum(_width(field.type) for field in table)
-    )
-    return int(total * min(1.0, share))
+    return scaled(total_bytes(files["size"].to_numpy()), share_of_columns(output, table))
+
+
+def scaled(total: int, share: float) -> int:
+    """A share of so many bytes, as they are in the log: no more than Java can count."""
+    return int(min(_MOST_BYTES, total) * share)
+
+
+def share_of_columns(read: pa.Schema, table: pa.Schema) -> float:
+    """Which part of a row these columns are, by their types."""
+    widths = (_ROW_BYTES + sum(_width(field.type) for field in columns) for columns in (read, table))
+    return min(1.0, next(widths) / next(widths))
 
 
 def column_estimates(snapshot: Snapshot, files: pa.Table, output: pa.Schema) -> dict[str, ColumnEstimate]:

@@ -76,6 +76,12 @@ def total_bytes(sizes: npt.NDArray[np.int64]) -> int:
     return int(sizes.sum()) if abs(rough) < 2.0**62 else sum(sizes.tolist())
 
 
+def piece_bytes(pieces: pa.Table) -> int:
+    """How many bytes of files the pieces are."""
+    sizes, start, length = (pieces[name].to_numpy() for name in ("size", "start", "length"))
+    return total_bytes(np.clip(sizes - start, 0, length))
+
+
 def _by_work(files: pa.Table) -> pa.Table:
     """Files that are wanted as they are before those with deleted rows or log files, so that few tasks have both kinds:
     a task of the first kind alone can do without a worker."""

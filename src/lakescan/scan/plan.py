@@ -4,7 +4,7 @@ A plan is made by `scan.planning.plan` and never changes. The files, the tasks a
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -17,8 +17,8 @@ from lakescan.reader.aggregate import merge
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
 from lakescan.scan.conversions import ArrowRows
-from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes
-from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack
+from lakescan.scan.estimates import Estimates, column_estimates, scaled, scaled_bytes, share_of_columns
+from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack, piece_bytes
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
 from lakescan.scan.report import TABLE, FileFates, Report, ScanReport, Step
 from lakescan.scan.runtime_filter import separating_columns
@@ -73,12 +73,20 @@ class Plan(ArrowRows):
 
     def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
         """Tasks over some of the planned files, with what the read plan wants to know of each."""
+        return pack(self._told(files), parallelism, target, self.read_plan.wanted_of_files)
+
+    def _told(self, files: pa.Table) -> pa.Table:
+        """The files with what tasks are told of them."""
         besides = self.read_plan.wanted_of_files
         snapshot, is_whole = self.planned.snapshot, files is self.planned.files
-        told = (snapshot.details(files, besides) if besides else files).append_column(
+        return (snapshot.details(files, besides) if besides else files).append_column(
             ROW_COUNT, self._stored_rows if is_whole else stored_rows(snapshot, files)
         )
-        return pack(told, parallelism, target, besides)
+
+    def bytes_of(self, tasks: Sequence[ReadTask | ReadyRows]) -> list[int]:
+        """About how many bytes of files each task reads: its pieces, scaled to the columns that are read."""
+        share = share_of_columns(self.read_plan.schema, self.spec.snapshot.schema)
+        return [scaled(piece_bytes(task.pieces), share) if isinstance(task, ReadTask) else 0 for task in tasks]
 
     def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows, batch by batch; several files are read at once unless a limit makes that a waste."""

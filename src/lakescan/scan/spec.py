@@ -59,13 +59,15 @@ class ScanSpec:
         return self.output if self.aggregation is None else self.aggregation.output(self.snapshot.schema)
 
     @property
-    def takes_runtime_filters(self) -> bool:
-        """Whether files may still be dropped when the query runs.
+    def gives_every_row(self) -> bool:
+        """Whether each row that is wanted leaves: files were not chosen to give so many, nor does a row stand for a
+        group of them."""
+        return not (self.limit is not None or self.offset or self.top is not None or self.aggregation is not None)
 
-        Not where their number was chosen to give so many rows, and not where a row stands for a group of them.
-        """
-        chosen = self.limit is not None or self.offset or self.top is not None or self.aggregation is not None
-        return self.settings.runtime_filters and not chosen
+    @property
+    def takes_runtime_filters(self) -> bool:
+        """Whether files may still be dropped when the query runs."""
+        return self.settings.runtime_filters and self.gives_every_row
 
     @cached_property
     def token(self) -> str:

@@ -92,11 +92,14 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   public PartitionReader createColumnarReader(InputPartition partition) {
     PythonInputPartition task = (PythonInputPartition) partition;
     ByteBuffer parts = ByteBuffer.wrap(task.pickedPartition());
+    long bytes = parts.getLong();
     byte[] pieces = new byte[parts.getInt()];
     parts.get(pieces);
     byte[] pickled = new byte[parts.remaining()];
     parts.get(pickled);
-    return pieces.length == 0 ? worker(task.index(), pickled, 0) : new PlainReader(this, task.index(), pickled, pieces);
+    return pieces.length == 0
+        ? worker(task.index(), pickled, 0).reading(bytes)
+        : new PlainReader(this, task.index(), pickled, pieces);
   }
 
   private PlainFiles plainFiles(byte[] pieces) throws IOException {
@@ -202,6 +205,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     private ColumnarBatch current;
     private String[] files;
     private int file;
+    private long bytes;
 
     WorkerReader(Iterator batches, StructType schema, boolean limited) {
       this.batches = batches;
@@ -209,7 +213,15 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       this.limited = limited;
     }
 
+    /** How many bytes the worker is to read. Spark has begun to count the thread's when it asks for rows. */
+    WorkerReader reading(long bytes) {
+      this.bytes = bytes;
+      return this;
+    }
+
     public boolean next() {
+      InputBytes.count(bytes);
+      bytes = 0;
       ColumnarBatch batch = null;
       while (batch == null && batches.hasNext()) {
         batch = (ColumnarBatch) batches.next();

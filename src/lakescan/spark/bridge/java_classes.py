@@ -5,6 +5,7 @@ no JAR to install. What executors need is compiled when a session first reads, a
 import tempfile
 import threading
 import zipfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,19 +20,22 @@ JavaClasses: TypeAlias = Any  # java.lang.Class, by Py4J
 
 _PACKAGE = "lakescan."
 # Each may use those before it.
-_SOURCES = ("PlainFiles", "ArrowReaderFactory")
-_sent: WeakKeyDictionary[Any, JavaClasses] = WeakKeyDictionary()
+_SOURCES = ("InputBytes", "PlainFiles", "ArrowReaderFactory")
+# Spark finds the class of a metric by its name.
+_METRICS = ("CountMetric", "SizeMetric")
+_sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_metrics: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 _sources: WeakKeyDictionary[Any, dict[str, JavaClasses | None]] = WeakKeyDictionary()
 _sending = threading.Lock()
 
 
-def reader_factory_class(bridge: "Bridge") -> JavaClasses:
-    """The class of `ArrowReaderFactory.java`, which every executor of the session's context knows from now on."""
+def executor_class(bridge: "Bridge", name: str) -> JavaClasses:
+    """The class of a Java file beside this one, which every executor of the session's context knows from now on."""
     context = bridge.spark.sparkContext
     with _sending:
         if context not in _sent:
             _sent[context] = _compile_and_send(bridge)
-        return _sent[context]
+        return _sent[context].loadClass(_PACKAGE + name)
 
 
 def driver_class(bridge: "Bridge", name: str) -> JavaClasses:
@@ -51,39 +55,71 @@ def named_source(bridge: "Bridge", name: str) -> JavaClasses | None:
         return known[name]
 
 
+def count_and_size(bridge: "Bridge") -> tuple[str, str] | None:
+    """The names of the classes of metrics, which the driver's threads know from now on; None where they cannot."""
+    with _sending:
+        if bridge.gateway not in _metrics:
+            _metrics[bridge.gateway] = _add_metrics(bridge)
+        return (_PACKAGE + _METRICS[0], _PACKAGE + _METRICS[1]) if _metrics[bridge.gateway] else None
+
+
+def _add_metrics(bridge: "Bridge") -> bool:
+    loader = _loader(bridge)
+    if _open_loader(bridge, loader) is None:
+        return False
+    _add_to_driver(
+        bridge, _compiled_in_order(bridge, _METRICS, loader), "metrics.jar", [_PACKAGE + n for n in _METRICS]
+    )
+    return True
+
+
 def _add_source(bridge: "Bridge", name: str) -> JavaClasses | None:
     loader, full = _loader(bridge), f"{name}.DefaultSource"
     if loader.getResource(f"{full.replace('.', '/')}.class") is not None:
         return None
+    if _open_loader(bridge, loader) is None:
+        raise UnsupportedSpark(
+            "This session's class loader takes no classes, so no data source can be added to it: read by "
+            "lakescan.read(spark, path), or start the session from Python."
+        )
     text = _text_of("DefaultSource")
     compiler = _compiled(bridge, text.replace("package lakescan;", f"package {name};", 1), loader)
-    jar = _jar_of(bridge, [compiler], f"{name}-source.jar")
-    _open_loader(bridge, loader).addURL(bridge.java_class("java.io.File")(str(jar)).toURI().toURL())
-    # Loaded at once: the file is gone when the context has ended, and the JVM may outlive it.
-    loader.loadClass(full)
+    _add_to_driver(bridge, [compiler], f"{name}-source.jar", [full])
     return bridge.java_class(full)
 
 
+def _add_to_driver(bridge: "Bridge", compilers: list[Any], jar: str, names: Sequence[str]) -> None:
+    """Have every thread of the driver find these classes by their names."""
+    loader, path = _loader(bridge), _jar_of(bridge, compilers, jar)
+    _open_loader(bridge, loader).addURL(bridge.java_class("java.io.File")(str(path)).toURI().toURL())
+    for name in names:
+        # Loaded at once: the file is gone when the context has ended, and the JVM may outlive it.
+        loader.loadClass(name)
+
+
 def _open_loader(bridge: "Bridge", loader: Any) -> Any:
-    """The loader to which classes can be added: Spark's own, from which others may descend."""
+    """The loader to which classes can be added: Spark's own, of which others may be children; None without it."""
     while loader is not None:
         if bridge.java_class("org.apache.spark.util.MutableURLClassLoader")._java_lang_class.isInstance(loader):
             return loader
         loader = loader.getParent()
-    raise UnsupportedSpark(
-        "This session's class loader takes no classes, so no data source can be added to it: read by "
-        "lakescan.read(spark, path), or start the session from Python."
-    )
+    return None
 
 
-def _compile_and_send(bridge: "Bridge") -> JavaClasses:
+def _compile_and_send(bridge: "Bridge") -> Any:
+    """A class loader that has what executors were sent."""
     context: Any = bridge.spark.sparkContext
-    loader, compiled = _loader(bridge), []
-    for name in _SOURCES:
+    compiled = _compiled_in_order(bridge, _SOURCES, _loader(bridge))
+    context._jsc.addJar(_jar_of(bridge, compiled, "lakescan.jar").as_uri())
+    return compiled[-1].getClassLoader()
+
+
+def _compiled_in_order(bridge: "Bridge", names: Sequence[str], loader: Any) -> list[Any]:
+    compiled = []
+    for name in names:
         compiled.append(_compiled(bridge, _text_of(name), loader))
         loader = compiled[-1].getClassLoader()
-    context._jsc.addJar(_jar_of(bridge, compiled, "lakescan.jar").as_uri())
-    return loader.loadClass(_PACKAGE + _SOURCES[-1])
+    return compiled
 
 
 def _jar_of(bridge: "Bridge", compilers: list[Any], name: str) -> Path:

@@ -30,7 +30,7 @@ from lakescan.errors import (
     UnsupportedType,
 )
 from lakescan.spark.bridge.connections import bound_connections
-from lakescan.spark.bridge.java_classes import reader_factory_class
+from lakescan.spark.bridge.java_classes import count_and_size, executor_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.python_source import register
 from lakescan.spark.dsv2.plain_files import PlainColumns
@@ -312,25 +312,20 @@ class Bridge:
         frame: Any = self.spark.createDataFrame(rows.rename_columns(schema.names), schema)
         return frame._jdf.queryExecution().executedPlan().executeCollect()
 
-    def metrics(self, described: dict[str, str]) -> JavaObject:
-        """Spark looks a metric's class up by name and makes one itself, so it must be a class of Spark's own."""
-        kind = self.java_class(PYTHON + "PythonCustomMetric")
-        return self.array(_METRIC + "CustomMetric", [kind(name, text) for name, text in described.items()])
+    def metrics(self, counts: Mapping[str, str], sizes: Mapping[str, str] | None = None) -> JavaObject:
+        """Metrics and what they are called. Spark makes one itself by the name of its class, so Java must know that."""
+        # Spark's own shows everything as a size.
+        own = PYTHON + "PythonCustomMetric"
+        count, size = (count_and_size(self) if counts or sizes else None) or (own, own)
+        made = [self.java_class(count)(name, text) for name, text in counts.items()]
+        made += [self.java_class(size)(name, text) for name, text in (sizes or {}).items()]
+        return self.array(_METRIC + "CustomMetric", made)
 
     def metric_values(self, values: dict[str, int]) -> JavaObject:
         kind = self.java_class(PYTHON + "PythonCustomTaskMetric")
         return self.array(_METRIC + "CustomTaskMetric", [kind(name, value) for name, value in values.items()])
 
     # Executors
-
-    def input_partitions(self, tasks: Iterable[tuple[bytes, bytes]]) -> JavaObject:
-        """Tasks for a worker, pickled, each with what `PlainFiles.java` needs to read it, empty where it cannot."""
-        partition = self.java_class(PYTHON + "PythonInputPartition")
-        made = [
-            partition(at, bytearray(len(plain).to_bytes(4, "big") + plain + pickled))
-            for at, (pickled, plain) in enumerate(tasks)
-        ]
-        return self.array(READ + "InputPartition", made)
 
     def reader_factory(
         self, read: Callable[..., Any], schema: StructType, limited: bool, plain: PlainColumns | None
@@ -362,7 +357,7 @@ class Bridge:
             for at, place in enumerate(plain.places):
                 places[at] = place
             arguments += [self.data_type(plain.stored.json()), self.data_type(plain.partitions.json()), places]
-        constructor = reader_factory_class(self).getConstructors()[0]
+        constructor = executor_class(self, "ArrowReaderFactory").getConstructors()[0]
         return constructor.newInstance(self.array("java.lang.Object", arguments))
 
     @property

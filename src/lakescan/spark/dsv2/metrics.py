@@ -3,18 +3,20 @@
 from lakescan.scan.pruning import PlannedFiles
 from lakescan.scan.report import TABLE
 
-_NAMES = {
+COUNTS = {
     "lakescanFilesTotal": "files in the table",
     "lakescanFilesRead": "files to read",
-    "lakescanBytesTotal": "bytes in the table",
-    "lakescanBytesRead": "bytes to read",
     "lakescanRowsDeleted": "rows dropped by deletion vectors",
     "lakescanPlanningMs": "planning time in ms",
 }
+SIZES = {
+    "lakescanBytesTotal": "size of the table",
+    "lakescanBytesRead": "size of files to read",
+}
 
 
-def metrics(planned: PlannedFiles) -> dict[str, tuple[str, int]]:
-    """What each metric is called and its value; those of the whole table only where planning listed all of it."""
+def metrics(planned: PlannedFiles) -> dict[str, int]:
+    """Each metric's value; those of the whole table only where planning listed all of it."""
     first, last = planned.steps[0], planned.steps[-1]
     values = {
         "lakescanFilesRead": last.files,
@@ -24,4 +26,4 @@ def metrics(planned: PlannedFiles) -> dict[str, tuple[str, int]]:
     }
     if first.name == TABLE:
         values |= {"lakescanFilesTotal": first.files, "lakescanBytesTotal": first.bytes}
-    return {name: (_NAMES[name], value) for name, value in values.items()}
+    return values

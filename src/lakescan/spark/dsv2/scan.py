@@ -6,7 +6,7 @@ Filters that Spark finds at run time hold for the next batch only: another use o
 """
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from pyspark.sql.types import StructType
@@ -17,8 +17,9 @@ from lakescan.scan.plan import Plan
 from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.tasks import Task, input_partitions
 from lakescan.spark.dsv2.columns import plain_field
-from lakescan.spark.dsv2.metrics import metrics
+from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.predicates import read_expression
@@ -92,19 +93,23 @@ class SparkScan(BatchScan):
 
     def supportedCustomMetrics(self) -> JavaObject:
         # One that is named and given no value would be shown as zero.
-        return self.bridge.metrics({name: text for name, (text, _) in metrics(self.last_run.planned).items()})
+        known = metrics(self.last_run.planned)
+        counts, sizes = ({name: kind[name] for name in known if name in kind} for kind in (COUNTS, SIZES))
+        return self.bridge.metrics(counts, sizes)
 
     def reportDriverMetrics(self) -> JavaObject:
-        return self.bridge.metric_values({name: value for name, (_, value) in metrics(self.last_run.planned).items()})
+        return self.bridge.metric_values(metrics(self.last_run.planned))
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
 
     def input_partitions(self, plan: Plan) -> JavaObject:
-        tasks = plan.tasks(self.bridge.parallelism)
+        return input_partitions(self.bridge, self._shipped_tasks(plan, plan.tasks(self.bridge.parallelism)))
+
+    def _shipped_tasks(self, plan: Plan, tasks: Sequence[ReadTask | ReadyRows]) -> Iterable[Task]:
         plain = plain_pieces(plan.read_plan, self._plain_columns, tasks)
         self.readers = _readers(tasks, plain)
-        return self.bridge.input_partitions(zip(map(pickle.dumps, tasks), plain, strict=True))
+        return zip(map(pickle.dumps, tasks), plain, plan.bytes_of(tasks), strict=True)
 
     def reader_factory(self) -> JavaObject:
         limited = self.spec.limit is not None

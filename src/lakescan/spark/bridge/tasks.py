@@ -1,0 +1,27 @@
+"""A scan's tasks as Spark takes them.
+
+`ArrowReaderFactory.java` takes a task apart again: how many bytes a worker would read, what Spark's own reader is told
+of its files (nothing where it cannot read them), and the task as a worker takes it.
+"""
+
+import struct
+from collections.abc import Iterable
+from itertools import starmap
+from typing import TypeAlias
+
+from lakescan.spark.bridge.proxy import JavaObject
+from lakescan.spark.bridge.session import PYTHON, READ, Bridge
+
+Task: TypeAlias = tuple[bytes, bytes, int]
+"""Pickled for a worker; for Spark's own reader, empty where it cannot; the bytes that a worker reads."""
+
+
+def input_partitions(bridge: Bridge, tasks: Iterable[Task]) -> JavaObject:
+    """The tasks, in their order."""
+    partition = bridge.java_class(PYTHON + "PythonInputPartition")
+    made = [partition(at, bytearray(task)) for at, task in enumerate(starmap(_whole, tasks))]
+    return bridge.array(READ + "InputPartition", made)
+
+
+def _whole(pickled: bytes, plain: bytes, size: int) -> bytes:
+    return struct.pack(">qi", size, len(plain)) + plain + pickled
