@@ -38,10 +38,11 @@ for release in ${PYTHONS:-3.10 3.11 3.12 3.13 3.14}; do
     "$python" -m venv fresh
     fresh/bin/python -m pip install --quiet --disable-pip-version-check "$wheel[spark,hudi]"
     fresh/bin/lakescan --version
+    fresh/bin/python -c 'import pyspark, pyarrow; print("PySpark", pyspark.__version__, "pyarrow", pyarrow.__version__)'
     fresh/bin/lakescan demo >demo.log 2>&1 || { cat demo.log; exit 1; }
     grep "The same rows as" demo.log | sort | uniq -c
     tried+=("$release")
     rm -rf fresh
 done
-((${#tried[@]})) || { echo "No Python to install the wheel with was found."; exit 1; }
+((${#tried[@]})) || { echo "There is no Python here to install the wheel with."; exit 1; }
 echo "$(basename "$wheel") works on Python ${tried[*]}.${absent[*]:+ Not here, so not tried: ${absent[*]}.}"

@@ -46,6 +46,12 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
             "test_a_catalog_managed_table_is_refused_with_a_sentence_that_explains_it",
         ),
         _feature(
+            "`vacuumProtocolCheck`",
+            "It asks nothing of a reader: the table is read.",
+            "formats/delta/test_protocol.py",
+            "test_a_supported_feature_stops_nobody",
+        ),
+        _feature(
             "Replay",
             "The last action for a file wins, across commits and within one.",
             "formats/delta/test_replay.py",

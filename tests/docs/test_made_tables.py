@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lakescan.formats.delta.log.protocol import SUPPORTED_FEATURES
 from scripts import made_tables
-from scripts.specification import Feature
+from scripts.specification import SPECIFICATION, Feature
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -34,3 +35,9 @@ def test_a_table_that_is_not_what_the_code_says_is_written_anew() -> None:
     assert made.startswith("# Codes\n\n<!-- made: exit-codes -->\n")
     assert made.endswith("<!-- end -->\n\nMore.\n")
     assert made_tables.filled(made) == made
+
+
+def test_every_reader_feature_that_is_read_is_in_the_specification() -> None:
+    names = " ".join(feature.name for features in SPECIFICATION.values() for feature in features)
+    missing = [name for name in SUPPORTED_FEATURES if f"`{name.removesuffix('-preview')}`" not in names]
+    assert missing == []
