@@ -153,6 +153,12 @@ class DeltaSnapshot(ListedSnapshot):
             listed = self._some is not None or "_files" in self.__dict__
             return self._files if listed else self._replay.census
 
+    def census(self) -> pa.Table:
+        with self._lock:
+            listed = self._some is not None or "_files" in self.__dict__
+            found = None if listed else self._replay.census_with_rows()
+        return super().census() if found is None else found
+
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         if not is_tracked(names):
             return files

@@ -36,6 +36,8 @@ ROW_TRACKING = pa.struct([("baseRowId", pa.int64()), ("defaultRowCommitVersion",
 
 # What a checksum counts of files.
 CENSUS = ("size", "deletion_vector")
+# Beside that, where it is asked for: the rows of each file, deleted ones too.
+ROWS = "rows"
 
 
 def adds_schema(partition_names: Sequence[str]) -> pa.Schema:
@@ -68,8 +70,13 @@ class ActionSource(Protocol):
     def matching(self, wanted: "LogFilter") -> pa.Table:
         """The adds that a filter keeps: all that may pass it."""
 
-    def census(self, live: Callable[[pa.Table], pa.Table] | None) -> pa.Table:
-        """`CENSUS` of every add or, where `live` is given, of those that it leaves of some adds with their paths."""
+    def census(
+        self, live: Callable[[pa.Table], pa.Table] | None, counted: "StatisticsRequest | None" = None
+    ) -> pa.Table:
+        """`CENSUS` of every add or, where `live` is given, of those that it leaves of some adds with their paths.
+
+        Where `counted`, a request of no column, is given, also `ROWS`.
+        """
 
     def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, null where a file has none."""

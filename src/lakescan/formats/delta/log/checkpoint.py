@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakescan.errors import CorruptLog
-from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ActionSource, StatisticsRequest, adds_schema
+from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ROWS, ActionSource, StatisticsRequest, adds_schema
 from lakescan.formats.delta.log.checkpoint_adds import (
     COLUMNS,
     filled_out,
@@ -84,20 +84,24 @@ class CheckpointFile:
             kept = self._by_statistics(wanted, groups)
         return self._adds(self._present(np.concatenate([_NO_ROWS, *kept])))
 
-    def census(self, live: Callable[[pa.Table], pa.Table] | None) -> pa.Table:
+    def census(self, live: Callable[[pa.Table], pa.Table] | None, counted: StatisticsRequest | None = None) -> pa.Table:
+        names = CENSUS if counted is None else (*CENSUS, ROWS)
+        none = self._no_adds.append_column(ROWS, pa.array([], pa.int64())).select(names)
         if not self._has_adds():
-            return self._no_adds.select(CENSUS)
+            return none
         columns = (
             _SIZES if live is None and self._sizes_tell(range(self.file.metadata.num_row_groups)) else _NAMED_SIZES
         )
 
-        def sized(_: Rows, add: pa.StructArray) -> pa.Table:
-            adds = sized_adds(add, self.file.name)
+        def sized(at: Rows, add: pa.StructArray) -> pa.Table:
+            rows = None if counted is None else member(self._statistics.typed(counted, at, add), "row_count")
+            adds = sized_adds(add, self.file.name, rows)
             if live is not None and "path" not in adds.column_names:
                 raise CorruptLog(self.file.name, "its add column has no path")
-            return (adds if live is None else live(adds)).select(CENSUS)
+            return (adds if live is None else live(adds)).select(names)
 
-        return pa.concat_tables([adds_schema(()).empty_table().select(CENSUS), *self.file.gather(columns, sized)])
+        counts = [] if counted is None else self._statistics.columns(counted)
+        return pa.concat_tables([none, *self.file.gather([*columns, *counts], sized)])
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         return self._statistics.of_rows(rows, wanted)

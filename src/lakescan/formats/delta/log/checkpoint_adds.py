@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakescan.errors import CorruptLog
-from lakescan.formats.delta.log.actions import DELETION_VECTOR, adds_schema
+from lakescan.formats.delta.log.actions import DELETION_VECTOR, ROWS, adds_schema
 from lakescan.formats.delta.log.whole_actions import broken_action, broken_text
 from lakescan.types.columns import empty_structs, member
 
@@ -54,8 +54,10 @@ def typed_adds(found: pa.Array, partition_names: Sequence[str], file: str, rows:
     return adds
 
 
-def sized_adds(found: pa.Array, file: str) -> pa.Table:
+def sized_adds(found: pa.Array, file: str, rows: pa.Array | None = None) -> pa.Table:
     """Size, deletion vector and, where it was read, path of each add; an error where a path or a size stands alone.
+
+    Where `rows` are given, one number for each row of the column, also the numbers of the adds.
 
     Where no path was read, rows without a size are other actions.
     """
@@ -67,6 +69,7 @@ def sized_adds(found: pa.Array, file: str) -> pa.Table:
     vector = member(found, "deletionVector")
     vector = pa.nulls(len(found), DELETION_VECTOR) if vector is None else _described(vector, file)
     columns = {"size": size, "deletion_vector": vector} | ({} if path is None else {"path": path})
+    columns |= {} if rows is None else {ROWS: rows}
     return pa.table({name: _chosen(column, places) for name, column in columns.items()})
 
 

@@ -20,6 +20,7 @@ from lakescan.formats.delta.log.actions import (
     CENSUS,
     DELETION_VECTOR,
     ROW_TRACKING,
+    ROWS,
     StatisticsRequest,
     adds_schema,
     keys,
@@ -114,8 +115,13 @@ class CommitActions:
         known = None if wanted.by_partition else self.statistics(self.adds["row"].combine_chunks(), wanted.request)
         return self.adds.filter(wanted.keeps(texts, known, self.adds.num_rows))
 
-    def census(self, live: Callable[[pa.Table], pa.Table] | None) -> pa.Table:
-        return (self.adds if live is None else live(self.adds)).select(CENSUS)
+    def census(self, live: Callable[[pa.Table], pa.Table] | None, counted: StatisticsRequest | None = None) -> pa.Table:
+        adds = self.adds if live is None else live(self.adds)
+        found = adds.select(CENSUS)
+        if counted is None:
+            return found
+        rows = member(self.statistics(adds["row"].combine_chunks(), counted), "row_count")
+        return found.append_column(ROWS, rows)
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         found = parse_statistics(member(self._actions, "stats").take(rows), wanted)

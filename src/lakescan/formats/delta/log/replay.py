@@ -29,7 +29,8 @@ from lakescan.errors import (
     UnreadableCompaction,
     VersionNotFound,
 )
-from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ActionSource, StatisticsRequest, keys
+from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ActionSource, StatisticsRequest
+from lakescan.formats.delta.log.census import census, census_with_rows, not_touched
 from lakescan.formats.delta.log.checkpoint import CheckpointFiles
 from lakescan.formats.delta.log.checksum import Checksum, read_checksum
 from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
@@ -157,7 +158,7 @@ class Replay:
 
     def _matching(self, wanted: LogFilter) -> "LiveFiles":
         touched = self._commit_actions.touched
-        parts = side_by_side(lambda source: _not_touched(source.matching(wanted), touched), self._checkpoint_sources)
+        parts = side_by_side(lambda source: not_touched(source.matching(wanted), touched), self._checkpoint_sources)
         live = self._live(
             [self._commit_actions, *self._checkpoint_sources], [self._commit_actions.matching(wanted), *parts]
         )
@@ -174,10 +175,19 @@ class Replay:
     def _counted(self) -> pa.Table:
         if "live_files" in self.__dict__ or not self.has_large_checkpoint:
             return self.live_files.table.select(CENSUS)
-        touched = self._commit_actions.touched
-        live = (lambda adds: _not_touched(adds, touched)) if len(touched) else None
-        parts = side_by_side(lambda source: source.census(live), self._checkpoint_sources)
-        return pa.concat_tables([self._commit_actions.census(None), *parts])
+        return census(self._commit_actions, self._checkpoint_sources)
+
+    def census_with_rows(self) -> pa.Table | None:
+        """The same with the rows of each; None where listing all files is as fast, has been done, or has to be done
+        because the checkpoint fails or the version's checksum lists them."""
+        if self._fallback is not None or "live_files" in self.__dict__:
+            return None
+        try:
+            if not self.has_large_checkpoint or (self._checksum is not None and self._checksum.listed is not None):
+                return None
+            return census_with_rows(self._commit_actions, self._checkpoint_sources, self._checksum, self._log)
+        except _SHORTCUT_FAILED:
+            return None
 
     def _prove(self) -> None:
         """An error where the version's checksum counts other files than there are."""
@@ -212,13 +222,13 @@ class Replay:
             return self._advanced(self._earlier)
         if enough is None:
             every = self._checkpoint_sources
-            found = side_by_side(lambda source: _not_touched(source.adds, commits.touched), every)
+            found = side_by_side(lambda source: not_touched(source.adds, commits.touched), every)
             return self._live([commits, *every], [commits.adds, *found])
         sources: list[ActionSource] = [commits]
         parts = [commits.adds]
         for source in self._checkpoint_sources:
             sources.append(source)
-            parts.append(_not_touched(source.first_adds(enough), commits.touched))
+            parts.append(not_touched(source.first_adds(enough), commits.touched))
             if sum(part.num_rows for part in parts) >= enough:
                 break
         return self._live(sources, parts)
@@ -228,7 +238,7 @@ class Replay:
         commits, known = self._commit_actions, earlier.commits
         of_checkpoint = earlier.table.filter(pc.greater(earlier.table["source"], 0))
         since = file_actions(self.commits[known:], self._partition_names)
-        left = _not_touched(of_checkpoint, since.touched)
+        left = not_touched(of_checkpoint, since.touched)
         self._earlier = None
         added = commits.adds.append_column("source", pa.array(np.zeros(commits.adds.num_rows, np.int32)))
         sources = (commits, *self._checkpoint_sources)
@@ -380,14 +390,6 @@ class LiveFiles:
             # The files are known; without their statistics they are all read, which is right.
             warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
             return pa.nulls(len(rows), statistics_type(wanted.logical))
-
-
-def _not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
-    if not len(touched):
-        return adds
-    named = pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)
-    # Most sources have none of them, and need no copy.
-    return adds.filter(pc.invert(named)) if pc.any(named).as_py() else adds
 
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:

@@ -1,0 +1,103 @@
+"""What is counted of a version's files without listing them is what a whole listing gives."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lakescan
+from lakescan.errors import ChecksumMismatch
+from lakescan.formats.delta.log import opened_once
+from lakescan.formats.delta.log import replay as delta_replay
+from lakescan.scan.inspection import inspect
+from lakescan.scan.listed_snapshot import ListedSnapshot
+from tests.sample_tables import SampleTable, sample_tables
+from tests.tables import DeltaBuilder
+
+IDS = pa.schema([("id", pa.int64())])
+
+
+@pytest.fixture(autouse=True)
+def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta_replay, "_MANY_ROWS", 1)
+    monkeypatch.setattr(opened_once, "BATCH_ROWS", 3)
+
+
+def built(path: Path, stats: str = "json", **how: Any) -> DeltaBuilder:
+    """A checkpoint of twelve files, one of them without statistics, and commits that remove, delete and add."""
+    table = DeltaBuilder(path, IDS, features=["deletionVectors"])
+    adds = [table.add(pa.table({"id": list(range(at + 1))}), stats=at != 4) for at in range(12)]
+    table.commit(*adds)
+    table.delete(adds[9], [1, 2])
+    table.checkpoint(stats=stats, parsed=IDS, row_group_size=4, **how)
+    table.commit(table.remove(adds[5]), table.add(pa.table({"id": [1, 2, 3]})))
+    table.delete(adds[7], range(3))
+    return table
+
+
+def counted(found: pa.Table) -> list[tuple[Any, ...]]:
+    rows = zip(found["size"].to_pylist(), found["deletion_vector"].to_pylist(), found["rows"].to_pylist(), strict=True)
+    return sorted(rows, key=str)
+
+
+def listed_and_counted(path: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """By the snapshot's own census, and by listing every file."""
+    fresh, other = lakescan.open(path).snapshot(), lakescan.open(path).snapshot()
+    assert isinstance(other, ListedSnapshot)
+    return counted(fresh.census()), counted(ListedSnapshot.census(other))
+
+
+@pytest.mark.parametrize("stats", ["json", "parsed", "both"])
+@pytest.mark.parametrize("how", [{}, {"parts": 3}, {"top": "json"}, {"top": "parquet"}], ids=str)
+def test_a_large_checkpoint_is_counted_as_it_is_listed(stats: str, how: dict[str, Any], tmp_path: Path) -> None:
+    path = built(tmp_path / "t", stats, **how).root
+    ours, listed = listed_and_counted(path)
+    assert ours == listed
+    assert len(ours) == 12
+    assert [rows for _, _, rows in ours].count(None) == 1
+
+
+def test_counting_lists_no_file(tmp_path: Path) -> None:
+    snapshot: Any = lakescan.open(built(tmp_path / "t").root).snapshot()
+    found = inspect(snapshot)
+    assert (found.files, found.rows, found.uncounted_files, found.deleted_rows) == (12, None, 1, 5)
+    assert "live_files" not in vars(snapshot._replay)
+
+
+def test_a_right_checksum_saves_reading_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = DeltaBuilder(tmp_path / "t", IDS)
+    table.commit(*(table.add(pa.table({"id": [at]})) for at in range(8)))
+    table.checkpoint(row_group_size=4)
+    table.append(pa.table({"id": [9]}))
+    file = table.checksum()
+    file.write_text(file.read_text().replace('"allFiles"', '"others"'))
+    read: list[str] = []
+    batches = opened_once.OpenedOnce._batches
+
+    def noted(self: Any, columns: Any, group: int) -> Any:
+        read.extend(columns)
+        return batches(self, columns, group)
+
+    monkeypatch.setattr(opened_once.OpenedOnce, "_batches", noted)
+    assert lakescan.open(table.root).snapshot().census().num_rows == 9
+    assert "add.size" in read
+    assert "add.path" not in read
+
+
+def test_a_checksum_that_counts_other_files_is_an_error(tmp_path: Path) -> None:
+    table = built(tmp_path / "t")
+    file = table.checksum()
+    text = file.read_text().replace('"allFiles"', '"others"')
+    file.write_text(text)
+    ours, listed = listed_and_counted(table.root)
+    assert ours == listed
+    file.write_text(text.replace('"numFiles": 12', '"numFiles": 13'))
+    with pytest.raises(ChecksumMismatch, match="13 files"):
+        lakescan.open(table.root).snapshot().census()
+
+
+@pytest.mark.parametrize("sample", sample_tables(), ids=lambda table: table.name)
+def test_a_sample_table_is_counted_as_it_is_listed(sample: SampleTable, tmp_path: Path) -> None:
+    ours, listed = listed_and_counted(sample.unpack(tmp_path))
+    assert ours == listed
