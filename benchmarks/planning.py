@@ -26,6 +26,7 @@ QUESTIONS = {
     "day": "`day = d`, one in 365 left",
     "all": "every file",
     "count": "number of files",
+    "inspect": "files, bytes and rows, as `lakescan inspect` counts them",
 }
 ENGINES = ("lakescan", "delta-rs")
 RUNS = int(os.environ.get("LAKESCAN_PLANNING_RUNS", "3"))

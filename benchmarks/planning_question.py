@@ -21,17 +21,27 @@ def lakescan_answer(path: str, question: str, id_: int) -> Any:
     scan = snapshot.scan()
     if question == "count":
         return snapshot.num_files
+    if question == "inspect":
+        from lakescan.scan.inspection import inspect
+
+        found = inspect(snapshot)
+        return [found.files, found.bytes, found.rows]
     filters = {"point": lakescan.col("id") == id_, "day": lakescan.col("day") == date.fromisoformat(DAY)}
     plan = scan.filter(filters[question]).build() if question in filters else scan.build()
     return plan.planned.files.num_rows
 
 
 def delta_rs_answer(path: str, question: str, id_: int) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
     from deltalake import DeltaTable
 
     table = DeltaTable(path)
     if question == "all":
         return table.get_add_actions(flatten=True).num_rows
+    if question == "inspect":
+        adds = pa.table(table.get_add_actions(flatten=True))
+        return [adds.num_rows, pc.sum(adds["size_bytes"]).as_py(), pc.sum(adds["num_records"]).as_py()]
     filters = {"point": f"id = {id_}", "day": f"day = '{DAY}'", "count": None}
     return len(table.file_uris(file_pruning_predicate=filters[question]))
 
