@@ -55,7 +55,7 @@ def can_average(plan: Plan, columns: Collection[Column]) -> bool:
     Spark's AVG adds integers up as doubles. That is the exact sum only while it stays below 2**53, which the
     counts and bounds of the files must show.
     """
-    snapshot = plan.spec.snapshot
+    snapshot = plan.planned.snapshot
     whole = [column for column in columns if pa.types.is_integer(column_type(column, snapshot.schema))]
     return not whole or sums_stay_below(_EXACT_DOUBLES, snapshot, plan.planned.files, whole)
 
@@ -63,7 +63,7 @@ def can_average(plan: Plan, columns: Collection[Column]) -> bool:
 def _known(spec: ScanSpec, how: Aggregation, planned: PlannedFiles) -> FromMetadata:
     if not spec.settings.aggregates:
         return FromMetadata(how.output(spec.snapshot.schema).empty_table(), planned.files)
-    return from_metadata(spec.snapshot, planned.files, spec.may_match, how)
+    return from_metadata(planned.snapshot, planned.files, spec.may_match, how)
 
 
 def by_distinct_values(how: Aggregation) -> Aggregation:

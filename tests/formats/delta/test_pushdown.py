@@ -14,7 +14,9 @@ from lakescan import col
 from lakescan.errors import CheckpointIgnored, ChecksumMismatch, UnreadableCheckpoint
 from lakescan.formats.delta.log import checkpoint, opened_once
 from lakescan.formats.delta.log import replay as delta_replay
-from lakescan.predicate import Predicate
+from lakescan.predicate import Column, Predicate
+from lakescan.reader.aggregation import Aggregate, Aggregation
+from lakescan.reader.top_rows import SortColumn
 from lakescan.scan.kept_columns import KEPT
 from lakescan.scan.plan import Plan
 from lakescan.scan.settings import Settings
@@ -277,3 +279,22 @@ def test_a_checkpoint_that_fails_at_a_filter_is_passed_over(tmp_path: Path) -> N
     with pytest.warns(CheckpointIgnored, match="without a size"):
         plan = planned(lakescan.open(table.path).snapshot(), col("id") == 35)
     assert len(found(plan)) == 1
+
+
+@pytest.mark.parametrize("predicate", [FILTERS["a partition"], FILTERS["text"]], ids=["a partition", "text"])
+def test_what_is_known_of_files_that_a_filter_left_is_asked_of_whoever_listed_them(
+    table: DeltaBuilder, predicate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever else lists the version may have passed over its checkpoint, and number files in another way."""
+    aggregation = Aggregation((), (Aggregate("count", None), Aggregate("max", Column(("id",)))))
+    expected = listed_first(table.path).scan().filter(predicate)
+    asked = lakescan.open(table.path).snapshot().scan().filter(predicate)
+
+    def nobody(replay: Any) -> Any:
+        raise AssertionError("all files are listed")
+
+    monkeypatch.setattr(delta_replay.Replay, "_every_file", nobody)
+    assert asked.aggregate(aggregation).build().to_arrow() == expected.aggregate(aggregation).build().to_arrow()
+    top = (5, SortColumn(Column(("id",)), descending=True, nulls_first=False))
+    assert found(asked.first(*top).build()) == found(expected.first(*top).build())
+    assert asked.build().estimates(with_columns=True) == expected.build().estimates(with_columns=True)
