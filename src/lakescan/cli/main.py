@@ -20,6 +20,7 @@ import lakescan
 from lakescan.cli import commands
 from lakescan.cli.exit_codes import FAILED, INTERRUPTED, USAGE, exit_code
 from lakescan.errors import InternalError, LakescanError
+from lakescan.formats import FORMATS
 from lakescan.show.text import shown
 
 NAME = "lakescan"
@@ -40,13 +41,17 @@ class Subcommands(click.Group):
         return found
 
 
-@click.group(NAME, cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"]})
+_TABLES = " and ".join(known.title for known in FORMATS)
+_HELP = f"""Look at {_TABLES} tables, and query them: what they hold, what was done to them, what a query reads.
+
+A PATH is a folder or a location in a store, as s3a://bucket/table.
+"""
+
+
+@click.group(NAME, cls=Subcommands, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(lakescan.__version__, prog_name=NAME)
 def command() -> None:
-    """Look at lake tables, and query them: what they hold, what was done to them, what a query reads.
-
-    A PATH is a folder or a location in a store, as s3://bucket/table.
-    """
+    """The command; what it does is said by its help and done by its subcommands."""
 
 
 def run() -> None:

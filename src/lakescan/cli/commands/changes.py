@@ -10,7 +10,7 @@ from lakescan.cli.parameters import Opening, json_option, opening_options, path_
 from lakescan.show.text import count
 
 
-@click.command
+@click.command(short_help="Rows that versions inserted, updated and deleted.")
 @path_argument
 @click.argument("first", metavar="V1")
 @click.argument("last", metavar="V2", required=False)

@@ -12,7 +12,7 @@ from lakescan.demo import TABLE, known_answers
 from lakescan.demo.queries import QUERIES, plain
 
 
-@click.command
+@click.command(short_help="Three queries over a sample table.")
 @json_option
 def command(as_json: bool) -> int:
     """Run three queries over a sample table, show what each skipped, and compare with the engine that wrote it."""

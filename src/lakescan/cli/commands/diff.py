@@ -12,7 +12,7 @@ from lakescan.show.text import count, size
 _MOST_PATHS = 10
 
 
-@click.command
+@click.command(short_help="What is different between two versions.")
 @path_argument
 @click.argument("before", metavar="V1")
 @click.argument("after", metavar="V2")

@@ -10,7 +10,7 @@ from lakescan.cli.parameters import Opening, json_option, opening_options, path_
 from lakescan.show.text import count, size
 
 
-@click.command
+@click.command(short_help="The files that a condition leaves to read.")
 @path_argument
 @click.option("--where", metavar="CONDITION", help="Only files that may have a row for which this is true.")
 @click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="The most files to show.")

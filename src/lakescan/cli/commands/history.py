@@ -12,7 +12,7 @@ _SHOWN = ("version", "timestamp", "operation", "userName", "operationParameters"
 _WIDEST = 60
 
 
-@click.command
+@click.command(short_help="What was done to a table, newest first.")
 @path_argument
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="The most commits to show.")
 @click.option("--wide", is_flag=True, help="Show everything that commits say, uncut.")

@@ -16,7 +16,7 @@ from lakescan.cli.parameters import (
 )
 
 
-@click.command
+@click.command(short_help="What a table is, and what would make it faster.")
 @path_argument
 @version_options
 @opening_options

@@ -15,12 +15,20 @@ from lakescan.cli import output
 from lakescan.cli.answers import FORMATS, records, write_rows
 from lakescan.cli.parameters import NameAndValue, Opening, json_option, opening_options
 from lakescan.cli.questions import location_of, output_schema, planned, recognised
+from lakescan.formats import FORMATS as TABLE_FORMATS
 from lakescan.scan.plan import Plan
 from lakescan.scan.report import Report
 from lakescan.show.text import count, duration, shown_lines
 
+_PATHS = " or ".join(f"{known.name}.`/path`" for known in TABLE_FORMATS)
+_HELP = f"""Answer a query in Spark's SQL.
 
-@click.command
+Tables are named by --table, or written as {_PATHS}. A count, or columns with a filter and a limit, of one table start
+no Spark.
+"""
+
+
+@click.command(help=_HELP, short_help="The answer to a query in SQL.")
 @click.argument("sql")
 @click.option(
     "--table",
@@ -49,11 +57,6 @@ def command(
     time_zone: str,
     as_json: bool,
 ) -> None:
-    """Answer a query in Spark's SQL.
-
-    Tables are named by --table, or by their format and path, as in the documentation of SQL names. A count, or columns
-    with a filter and a limit, of one table start no Spark.
-    """
     asked = _Asked(explain, as_json, form, target)
     if form == "parquet" and target is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is not for a terminal: give --output FILE")
@@ -122,8 +125,6 @@ class _Answer:
 
 
 def _without_spark(sql: str, tables: dict[str, str], opening: Opening) -> tuple[Any, Plan] | None:
-    from lakescan.formats import FORMATS as TABLE_FORMATS
-
     question = recognised(sql)
     if question is None:
         return None
