@@ -11,13 +11,15 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from lakescan.predicate import Column
+from lakescan.errors import CorruptLog
+from lakescan.predicate import TRUE, Column
 from lakescan.reader.aggregate import can_aggregate, can_group, group_codes, identity, merge
 from lakescan.reader.aggregation import Aggregation, column_type
 from lakescan.scan.estimates import sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
 from lakescan.scan.plan import Plan
-from lakescan.scan.pruning import PlannedFiles
+from lakescan.scan.pruning import PlannedFiles, plan_files
+from lakescan.scan.report import TABLE, Step
 from lakescan.scan.spec import ScanSpec
 
 _EXACT_DOUBLES = 2**53
@@ -34,6 +36,29 @@ def answered_by_metadata(spec: ScanSpec, how: Aggregation, planned: PlannedFiles
     if not how.keys:
         rows = merge(pa.concat_tables([identity(how, output), rows]), how)
     return rows, planned.then("metadata", known.unknown, began)
+
+
+def answered_in_pieces(spec: ScanSpec, how: Aggregation) -> tuple[pa.Table, PlannedFiles] | None:
+    """The same of a table so large that its files are not all listed at once, where metadata knows all of it."""
+    if spec.may_match != TRUE or not spec.settings.aggregates or by_distinct_values(how) != how:
+        return None
+    began, parts, none, files, size = time.perf_counter(), [], None, 0, 0
+    try:
+        for piece in spec.snapshot.pieces():
+            planned = plan_files(piece, TRUE, spec.settings)
+            rows, unknown = answered_by_metadata(spec, how, planned)
+            if unknown.files.num_rows:
+                return None
+            parts.append(rows)
+            none, files, size = unknown.files, files + planned.steps[0].files, size + planned.steps[0].bytes
+    except CorruptLog:
+        # Whoever lists all files is told, or gets them in another way.
+        return None
+    if none is None:
+        return None
+    steps = (Step(TABLE, files, size), Step("metadata", 0, 0))
+    spent = (time.perf_counter() - began) * 1000
+    return merge(pa.concat_tables(parts), how), PlannedFiles(spec.snapshot, none, steps, spent)
 
 
 def can_read(plan: Plan) -> bool:

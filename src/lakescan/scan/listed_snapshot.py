@@ -93,6 +93,9 @@ class ListedSnapshot(ABC):
     def partial_replays(self) -> Iterator[Snapshot]:
         return iter(())
 
+    def pieces(self) -> Iterator[Snapshot]:
+        return iter(())
+
     def narrowed(self: Snapshot, step: FileFilter) -> Snapshot:
         return self
 

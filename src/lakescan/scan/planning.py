@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.plan import ReadPlan
-from lakescan.scan.aggregates import answered_by_metadata
+from lakescan.scan.aggregates import answered_by_metadata, answered_in_pieces
 from lakescan.scan.kept_columns import KEPT
 from lakescan.scan.limit import after_offset, plan_limit
 from lakescan.scan.plan import Plan
@@ -24,7 +24,11 @@ from lakescan.types.schema import field_at, leaf_paths, prune, twin_of
 def plan(spec: ScanSpec) -> Plan:
     """What will be read, and what metadata has answered."""
     KEPT.bound(spec.settings.kept_bytes)
-    planned, read = _planned(spec), read_plan(spec)
+    read = read_plan(spec)
+    answered = None if spec.aggregation is None else answered_in_pieces(spec, spec.aggregation)
+    if answered is not None:
+        return Plan(spec, answered[1], read, answered[0])
+    planned = _planned(spec)
     if spec.aggregation is None:
         return Plan(spec, planned, read)
     ready, unknown = answered_by_metadata(spec, spec.aggregation, planned)

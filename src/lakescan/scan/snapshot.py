@@ -103,6 +103,12 @@ class Snapshot(Protocol):
         Itself where they cannot. What is said of files is asked of the one that listed them.
         """
 
+    def pieces(self) -> "Iterator[Snapshot]":
+        """This version in pieces that have each of its files once, of so many files that listing all takes much memory.
+
+        None are given of smaller tables, and where the whole has to be looked at to know that no file is there twice.
+        """
+
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         """Some rows of `files()` with further columns, those that computed columns need."""
 

@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.formats.delta.log.actions import StatisticsRequest
+from lakescan.formats.delta.log.live_files import LiveFiles
 from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import LogSegment, list_log
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.protocol import Metadata
-from lakescan.formats.delta.log.replay import LiveFiles, Replay, physical_partition_names
+from lakescan.formats.delta.log.replay import Replay, physical_partition_names
 from lakescan.formats.delta.partition_values import typed_partition
 from lakescan.formats.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.io.storage import Storage
@@ -123,6 +124,10 @@ class DeltaSnapshot(ListedSnapshot):
 
     def partial_replays(self) -> "Iterator[DeltaSnapshot]":
         return (replace(self, _some=some) for some in self._replay.partial_replays())
+
+    def pieces(self) -> "Iterator[DeltaSnapshot]":
+        if self._some is None and "_files" not in self.__dict__:
+            yield from (replace(self, _some=some) for some in self._replay.pieces())
 
     def narrowed(self, step: FileFilter) -> "DeltaSnapshot":
         with self._lock:

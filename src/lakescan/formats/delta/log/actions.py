@@ -5,11 +5,12 @@ statistics for the rows that are still wanted. Nothing here or there makes a Pyt
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -66,6 +67,12 @@ class ActionSource(Protocol):
 
     def first_adds(self, rows: int) -> pa.Table:
         """The adds among the first actions, at least so many."""
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """The adds, some at a time."""
+
+    def marks(self) -> npt.NDArray[np.uint64]:
+        """`whole_actions.marks` of every add."""
 
     def matching(self, wanted: "LogFilter") -> pa.Table:
         """The adds that a filter keeps: all that may pass it."""

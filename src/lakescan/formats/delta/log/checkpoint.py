@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -34,6 +35,7 @@ from lakescan.formats.delta.log.names import SIDECAR_FOLDER
 from lakescan.formats.delta.log.opened_once import OpenedOnce, Rows, named
 from lakescan.formats.delta.log.row_group_bounds import row_groups_to_read
 from lakescan.formats.delta.log.typed_action import TypedAction
+from lakescan.formats.delta.log.whole_actions import marks
 from lakescan.io.locations import has_scheme
 from lakescan.io.storage import Storage
 from lakescan.types.columns import empty_structs, member
@@ -42,6 +44,7 @@ _BATCH_ROWS = 4096
 _ADDS = [f"add.{name}" for name in COLUMNS]
 _SIZES = ["add.size", "add.deletionVector"]
 _NAMED_SIZES = ["add.path", *_SIZES]
+_MARKS = ["add.size", "add.modificationTime"]
 _NO_ROWS = np.zeros(0, np.int64)
 # Up to one in so many rows, it pays to look whether they are adds before their paths are decoded.
 _FEW_OF = 16
@@ -83,6 +86,20 @@ class CheckpointFile:
         else:
             kept = self._by_statistics(wanted, groups)
         return self._adds(self._present(np.concatenate([_NO_ROWS, *kept])))
+
+    def pieces(self) -> Iterator[pa.Table]:
+        groups = range(self.file.metadata.num_row_groups) if self._has_adds() else []
+        return (self._adds(None, [group]) for group in groups)
+
+    def marks(self) -> npt.NDArray[np.uint64]:
+        if not self._has_adds():
+            return np.zeros(0, np.uint64)
+
+        def of_batch(_: Rows, add: pa.StructArray) -> npt.NDArray[np.uint64]:
+            adds = add.filter(member(add, "size").is_valid())
+            return marks(member(adds, "size"), member(adds, "modificationTime"))
+
+        return np.concatenate([np.zeros(0, np.uint64), *self.file.gather(_MARKS, of_batch)])
 
     def census(self, live: Callable[[pa.Table], pa.Table] | None, counted: StatisticsRequest | None = None) -> pa.Table:
         names = CENSUS if counted is None else (*CENSUS, ROWS)
@@ -132,11 +149,11 @@ class CheckpointFile:
             refuse_both(self.file.metadata, self.file.name)
         return True
 
-    def _adds(self, rows: Rows | None) -> pa.Table:
-        """The adds among these rows, or all of them."""
+    def _adds(self, rows: Rows | None, groups: Sequence[int] | None = None) -> pa.Table:
+        """The adds among these rows, or all of them; of these row groups."""
         if not self._has_adds():
             return self._no_adds
-        parts = self.file.gather(_ADDS, self._typed, rows)
+        parts = self.file.gather(_ADDS, self._typed, rows, groups)
         return pa.concat_tables([self._no_adds, *parts])
 
     def _typed(self, rows: Rows, add: pa.StructArray) -> pa.Table:

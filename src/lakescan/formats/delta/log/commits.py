@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,7 +29,7 @@ from lakescan.formats.delta.log.actions import (
 from lakescan.formats.delta.log.json_lines import parse_json, read_json_lines
 from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import Commit
-from lakescan.formats.delta.log.whole_actions import broken_action, repeated
+from lakescan.formats.delta.log.whole_actions import broken_action, marks, repeated
 from lakescan.formats.delta.statistics.parsed import parse_statistics
 from lakescan.formats.delta.statistics.writers import Writers
 from lakescan.io.storage import Storage
@@ -114,6 +115,12 @@ class CommitActions:
         texts = self.adds["partition"].combine_chunks() if wanted.needs_partition else None
         known = None if wanted.by_partition else self.statistics(self.adds["row"].combine_chunks(), wanted.request)
         return self.adds.filter(wanted.keeps(texts, known, self.adds.num_rows))
+
+    def pieces(self) -> Iterator[pa.Table]:
+        yield self.adds
+
+    def marks(self) -> npt.NDArray[np.uint64]:
+        return marks(self.adds["size"], self.adds["modification_time"])
 
     def census(self, live: Callable[[pa.Table], pa.Table] | None, counted: StatisticsRequest | None = None) -> pa.Table:
         adds = self.adds if live is None else live(self.adds)

@@ -10,7 +10,6 @@ the rest of a long log.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -29,19 +28,19 @@ from lakescan.errors import (
     UnreadableCompaction,
     VersionNotFound,
 )
-from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ActionSource, StatisticsRequest
+from lakescan.formats.delta.log.actions import CENSUS, ActionSource
 from lakescan.formats.delta.log.census import census, census_with_rows, not_touched
 from lakescan.formats.delta.log.checkpoint import CheckpointFiles
 from lakescan.formats.delta.log.checksum import Checksum, read_checksum
 from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
+from lakescan.formats.delta.log.live_files import LiveFiles
 from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import Commit, LogSegment
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.opened_once import side_by_side
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
-from lakescan.formats.delta.log.whole_actions import repeated_file
+from lakescan.formats.delta.log.whole_actions import may_repeat, repeated_file
 from lakescan.io.storage import Storage
-from lakescan.scan.statistics import statistics_type
 
 _T = TypeVar("_T")
 _SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch)
@@ -50,6 +49,8 @@ _SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch
 _NEWEST_COMMITS = 8
 _FIRST_ROWS = 4096
 _MANY_ROWS = 16 * _FIRST_ROWS
+# Of more files than that an aggregation is made piece by piece: a list of all of them takes much memory.
+_MANY_FILES = 4_000_000
 # What a replay has read of its checkpoint, and what of that depends on the partition columns.
 _OF_THE_CHECKPOINT, _OF_ITS_FILES = ("_checkpoint",), ("_checkpoint_sources",)
 
@@ -122,10 +123,10 @@ class Replay:
         return self._or_without(self._read_state, lambda replay: replay._state)
 
     @cached_property
-    def live_files(self) -> "LiveFiles":
+    def live_files(self) -> LiveFiles:
         return self._or_without(self._every_file, lambda replay: replay.live_files)
 
-    def partial_replays(self) -> Iterator["LiveFiles"]:
+    def partial_replays(self) -> Iterator[LiveFiles]:
         """Some of the live files, then more: the newest, each time without reading the rest of a long log."""
         if self._fallback is not None:
             yield from self._fallback.partial_replays()
@@ -140,7 +141,7 @@ class Replay:
             # Whoever asks for all the files is told, or gets them without the checkpoint.
             return
 
-    def matching(self, wanted: LogFilter) -> "LiveFiles | None":
+    def matching(self, wanted: LogFilter) -> LiveFiles | None:
         """The live files that a filter keeps, without listing the others.
 
         None where listing all is as fast, or has been done, or where the checkpoint fails: then whoever lists them all
@@ -156,7 +157,7 @@ class Replay:
         except _SHORTCUT_FAILED:
             return None
 
-    def _matching(self, wanted: LogFilter) -> "LiveFiles":
+    def _matching(self, wanted: LogFilter) -> LiveFiles:
         touched = self._commit_actions.touched
         parts = side_by_side(lambda source: not_touched(source.matching(wanted), touched), self._checkpoint_sources)
         live = self._live(
@@ -166,6 +167,29 @@ class Replay:
         if twice is not None:
             raise self._has_twice(twice)
         return live
+
+    def pieces(self) -> Iterator[LiveFiles]:
+        """The live files, those of a row group at a time.
+
+        None where there are not so many, or where sizes and times do not tell all apart: one may be there twice then.
+        """
+        if self._fallback is not None or "live_files" in self.__dict__:
+            return
+        commits, every = self._commit_actions, self._checkpoint_sources
+        if sum(source.num_rows for source in every) < _MANY_FILES:
+            return
+        self._prove()
+        if self._fallback is not None or may_repeat(np.concatenate([source.marks() for source in (commits, *every)])):
+            return
+        yield self._numbered(0, commits.adds)
+        for at, source in enumerate(every, 1):
+            yield from (self._numbered(at, not_touched(adds, commits.touched)) for adds in source.pieces())
+
+    def _numbered(self, at: int, adds: pa.Table) -> LiveFiles:
+        """Files of one source alone."""
+        sources = (self._commit_actions, *self._checkpoint_sources)
+        numbers = pa.array(np.full(adds.num_rows, at, np.int32))
+        return LiveFiles(sources, adds.append_column("source", numbers), self.segment.version, len(self.commits))
 
     @cached_property
     def census(self) -> pa.Table:
@@ -206,7 +230,7 @@ class Replay:
             return UnreadableCheckpoint(self.storage.full_path(self.segment.checkpoint.paths[0]), why)
         return CorruptLog(self._log, why)
 
-    def _every_file(self) -> "LiveFiles":
+    def _every_file(self) -> LiveFiles:
         live = self._reconciled()
         twice = repeated_file(live.table)
         if twice is not None:
@@ -215,7 +239,7 @@ class Replay:
             self._checksum.refuse_other_files(live.table, self._log)
         return live
 
-    def _reconciled(self, enough: int | None = None) -> "LiveFiles":
+    def _reconciled(self, enough: int | None = None) -> LiveFiles:
         """All live files; or of the checkpoint's only so many, those in the first rows of its first files."""
         commits = self._commit_actions
         if enough is None and self._earlier is not None:
@@ -233,7 +257,7 @@ class Replay:
                 break
         return self._live(sources, parts)
 
-    def _advanced(self, earlier: "LiveFiles") -> "LiveFiles":
+    def _advanced(self, earlier: LiveFiles) -> LiveFiles:
         """An earlier version's files of the same checkpoint, without those that the commits since then name."""
         commits, known = self._commit_actions, earlier.commits
         of_checkpoint = earlier.table.filter(pc.greater(earlier.table["source"], 0))
@@ -244,7 +268,7 @@ class Replay:
         sources = (commits, *self._checkpoint_sources)
         return LiveFiles(sources, pa.concat_tables([added, left]), self.segment.version, len(self.segment.commits))
 
-    def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> "LiveFiles":
+    def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> LiveFiles:
         numbered = [
             part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
             for at, part in enumerate(parts)
@@ -345,51 +369,6 @@ class Replay:
         file = error.file if isinstance(error, UnreadableCheckpoint) else self.storage.full_path(path)
         ignored = CompactionIgnored if any(path == found.path for found in self.segment.commits) else CheckpointIgnored
         warnings.warn(ignored(file, self.segment.version, error.why), stacklevel=4)
-
-
-@dataclass(frozen=True)
-class LiveFiles:
-    """The files of a version, and the sources that hold their statistics."""
-
-    sources: tuple[ActionSource, ...]
-    table: pa.Table
-    version: int
-    commits: int
-    """How many commits after the checkpoint they rest on."""
-
-    def statistics(self, source: pa.ChunkedArray, row: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
-        """Statistics of some of the files, in the order given."""
-        return self._gather(source, row, statistics_type(wanted.logical), lambda at, rows: self._held(at, rows, wanted))
-
-    def row_tracking(self, source: pa.ChunkedArray, row: pa.ChunkedArray) -> pa.StructArray:
-        """First row ids and commit versions of some of the files, in the order given."""
-        return self._gather(source, row, ROW_TRACKING, lambda at, rows: at.row_tracking(rows))
-
-    def _gather(
-        self,
-        source: pa.ChunkedArray,
-        row: pa.ChunkedArray,
-        type_: pa.DataType,
-        ask: Callable[[ActionSource, pa.Array], pa.StructArray],
-    ) -> pa.StructArray:
-        numbers = source.to_numpy()
-        order, parts = [], []
-        for at, holder in enumerate(self.sources):
-            chosen = np.flatnonzero(numbers == at)
-            if len(chosen):
-                order.append(chosen)
-                parts.append(ask(holder, row.take(pa.array(chosen)).combine_chunks()))
-        if not parts:
-            return pa.array([], type_)
-        return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
-
-    def _held(self, holder: ActionSource, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        try:
-            return holder.statistics(rows, wanted)
-        except UnreadableCheckpoint as error:
-            # The files are known; without their statistics they are all read, which is right.
-            warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
-            return pa.nulls(len(rows), statistics_type(wanted.logical))
 
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:

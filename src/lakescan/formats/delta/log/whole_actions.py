@@ -6,6 +6,7 @@ An action that lacks something is never passed over, because its file's rows wou
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -66,15 +67,27 @@ def repeated_file(files: pa.Table) -> str | None:
     """
     if files.num_rows < 2:
         return None
-    size, time = (pc.fill_null(files[name], 0).to_numpy() for name in ("size", "modification_time"))
-    # Wraps around, which is as good.
-    mixed = size.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + time.astype(np.uint64)
+    mixed = marks(files["size"], files["modification_time"])
     order = np.argsort(mixed)
     same = np.flatnonzero(np.diff(mixed[order]) == 0)
     if not len(same):
         return None
     suspects = np.unique(np.concatenate([order[same], order[same + 1]]))
     return repeated(files["path"].take(pa.array(suspects)))
+
+
+def marks(size: pa.Array | pa.ChunkedArray, time: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """A number for each file by its size and time: what has another is another file."""
+    known = [pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.uint64) for column in (size, time)]
+    # Wraps around, which is as good.
+    mixed: npt.NDArray[np.uint64] = known[0] * np.uint64(0x9E3779B97F4A7C15) + known[1]
+    return mixed
+
+
+def may_repeat(numbers: npt.NDArray[np.uint64]) -> bool:
+    """Whether some of these marks are the same, so that a file may be there twice."""
+    numbers.sort()
+    return bool(np.any(numbers[1:] == numbers[:-1]))
 
 
 def broken_text(columns: Sequence[pa.Array | pa.ChunkedArray]) -> bool:

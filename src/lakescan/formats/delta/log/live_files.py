@@ -1,0 +1,60 @@
+"""Files of a version with the sources that hold what else is said of them: statistics and row tracking, when asked.
+
+A file is known by its source and its row there, so only the snapshot that listed it can speak of it.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lakescan.errors import CheckpointIgnored, UnreadableCheckpoint
+from lakescan.formats.delta.log.actions import ROW_TRACKING, ActionSource, StatisticsRequest
+from lakescan.scan.statistics import statistics_type
+
+
+@dataclass(frozen=True)
+class LiveFiles:
+    """The files of a version, and the sources that hold their statistics."""
+
+    sources: tuple[ActionSource, ...]
+    table: pa.Table
+    version: int
+    commits: int
+    """How many commits after the checkpoint they rest on."""
+
+    def statistics(self, source: pa.ChunkedArray, row: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
+        """Statistics of some of the files, in the order given."""
+        return self._gather(source, row, statistics_type(wanted.logical), lambda at, rows: self._held(at, rows, wanted))
+
+    def row_tracking(self, source: pa.ChunkedArray, row: pa.ChunkedArray) -> pa.StructArray:
+        """First row ids and commit versions of some of the files, in the order given."""
+        return self._gather(source, row, ROW_TRACKING, lambda at, rows: at.row_tracking(rows))
+
+    def _gather(
+        self,
+        source: pa.ChunkedArray,
+        row: pa.ChunkedArray,
+        type_: pa.DataType,
+        ask: Callable[[ActionSource, pa.Array], pa.StructArray],
+    ) -> pa.StructArray:
+        numbers = source.to_numpy()
+        order, parts = [], []
+        for at, holder in enumerate(self.sources):
+            chosen = np.flatnonzero(numbers == at)
+            if len(chosen):
+                order.append(chosen)
+                parts.append(ask(holder, row.take(pa.array(chosen)).combine_chunks()))
+        if not parts:
+            return pa.array([], type_)
+        return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
+
+    def _held(self, holder: ActionSource, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
+        try:
+            return holder.statistics(rows, wanted)
+        except UnreadableCheckpoint as error:
+            # The files are known; without their statistics they are all read, which is right.
+            warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
+            return pa.nulls(len(rows), statistics_type(wanted.logical))
