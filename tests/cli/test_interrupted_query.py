@@ -1,0 +1,49 @@
+"""Ctrl-C while Spark starts or runs: told in one line, and nothing of it is left."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakescan.cli.exit_codes import INTERRUPTED
+from tests.cli.conftest import ORDERS, started
+
+
+def java_processes(group: int) -> list[str]:
+    """The Java processes of a process group, as the system knows them."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        if "java" in name and int(rest.split()[2]) == group:
+            found.append(stat.parent.name)
+    return found
+
+
+def wait_for(what: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_a_query_and_its_java(tmp_path: Path) -> None:
+    sql = "SELECT count(*) FROM orders a, orders b, orders c WHERE a.amount + b.amount + c.amount < 0"
+    rows = tmp_path / "rows"
+    process = started("query", sql, "--table", f"orders={ORDERS}", "-o", rows, start_new_session=True)
+    assert wait_for(lambda: bool(java_processes(process.pid)), 120)
+    time.sleep(10)
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (INTERRUPTED, "", "lakescan: interrupted\n")
+    assert wait_for(lambda: not java_processes(process.pid), 60)
+    assert not rows.exists()
