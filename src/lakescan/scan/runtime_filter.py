@@ -23,8 +23,8 @@ from lakescan.types.columns import member
 MOST_VALUES = 10_000
 """A longer list of values is passed over: as many hit nearly every file, and cost more than they save."""
 
-# What is worth a subquery: a second of one core decodes several times as much.
-_WORTH_BYTES = 32 << 20
+# What is worth a subquery: opening ten files. A table with fewer, of a few megabytes, is one that Spark broadcasts.
+_WORTH_BYTES = 40 << 20
 # A value that is asked for may be in no greater share of the files.
 _LARGEST_SHARE = 0.5
 # Of more files than this a part tells.
