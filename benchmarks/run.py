@@ -19,6 +19,7 @@ NOT_BENCHMARKS = {
     "run",
     "harness",
     "hudi_peer",
+    "streams_peer",
     "planning_log",
     "planning_question",
     "planning_results",

@@ -17,13 +17,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan.reader.read import read_task
+from lakescan.spark.python_source.source import LakescanDataSource
 from tests.tables import DeltaBuilder, spark_schema
 
 pytestmark = pytest.mark.spark
 SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.int32()), ("text", pa.string())])
-LIMITS = pytest.mark.skipif(
-    tuple(map(int, pyspark.__version__.split(".")[:2])) < (4, 2), reason="admission control came with PySpark 4.2"
-)
+HAS_LIMITS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 2)
+LIMITS = pytest.mark.skipif(not HAS_LIMITS, reason="admission control came with PySpark 4.2")
 
 
 def rows(first: int, last: int) -> pa.Table:
@@ -38,18 +38,43 @@ def table(root: Path, files: int = 6) -> DeltaBuilder:
     return built
 
 
+class PythonSource(LakescanDataSource):
+    """PySpark's own way to a Python data source: its real name is taken by DataSource V2 where there is a JVM."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "lakescan_python"
+
+
+@pytest.fixture(params=["python source", "table", "format"])
+def way(request: pytest.FixtureRequest) -> str:
+    """How a stream is reached: PySpark's Python data source, or DataSource V2 by a table's name or by a format's."""
+    return str(request.param)
+
+
+@pytest.fixture
+def limited_way(way: str) -> str:
+    """The same, where a batch can be told how much to hold."""
+    if way == "python source" and not HAS_LIMITS:
+        pytest.skip("admission control came to Python data sources with PySpark 4.2")
+    return way
+
+
 class Query:
     """A stream into a list, with a checkpoint; run to the end of what there is."""
 
-    def __init__(self, spark: SparkSession, path: str, checkpoint: Path, **options: Any) -> None:
-        self.spark, self.path, self.checkpoint, self.options = spark, path, checkpoint, options
+    def __init__(self, spark: SparkSession, path: str, checkpoint: Path, way: str = "format", **options: Any) -> None:
+        self.spark, self.path, self.checkpoint, self.way, self.options = spark, path, checkpoint, way, options
         self.batches: dict[int, list[Any]] = {}
 
     def frame(self) -> DataFrame:
-        reader = self.spark.readStream.format("lakescan")
-        for name, value in self.options.items():
-            reader = reader.option(name, value)
-        return reader.load(self.path)
+        reader = self.spark.readStream.options(**self.options)
+        if self.way == "table":
+            return reader.table(f"delta.`{self.path}`")
+        if self.way == "format":
+            return reader.format("delta").load(self.path)
+        self.spark.dataSource.register(PythonSource)
+        return reader.format(PythonSource.name()).load(self.path)
 
     def run(self) -> Any:
         def keep(batch: DataFrame, number: int) -> None:
@@ -65,12 +90,11 @@ class Query:
         return sorted(row["id"] for batch in self.batches.values() for row in batch)
 
 
-@LIMITS
 def test_a_stream_reads_in_batches_of_the_limit_reports_its_progress_and_goes_on(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, limited_way: str
 ) -> None:
     built = table(tmp_path / "table")
-    stream = Query(spark, built.path, tmp_path / "checkpoint", startingVersion="0", maxFilesPerTrigger="4")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", limited_way, startingVersion="0", maxFilesPerTrigger="4")
     found = lakescan.progress(stream.run())
     assert [len(batch) for batch in stream.batches.values()] == [40, 20]
     assert stream.ids == list(range(60))
@@ -86,9 +110,9 @@ def test_a_stream_reads_in_batches_of_the_limit_reports_its_progress_and_goes_on
     assert stream.ids == list(range(70))
 
 
-def test_the_default_is_the_snapshot_then_its_changes(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_default_is_the_snapshot_then_its_changes(spark: SparkSession, tmp_path: Path, way: str) -> None:
     built = table(tmp_path / "table", files=2)
-    stream = Query(spark, built.path, tmp_path / "checkpoint")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", way)
     stream.run()
     assert stream.ids == list(range(20))
     built.append(rows(20, 29), partition={"part": "0"})
@@ -96,23 +120,57 @@ def test_the_default_is_the_snapshot_then_its_changes(spark: SparkSession, tmp_p
     assert stream.ids == list(range(30))
 
 
-def test_a_failure_is_an_error_of_the_query_and_never_an_empty_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failure_is_an_error_of_the_query_and_never_an_empty_batch(
+    spark: SparkSession, tmp_path: Path, way: str
+) -> None:
     built = table(tmp_path / "table", files=1)
     first = json.loads((built.log / f"{1:020d}.json").read_text())
     built.delete(first, [0])
-    stream = Query(spark, built.path, tmp_path / "checkpoint", startingVersion="0")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", way, startingVersion="0")
     with pytest.raises(StreamingQueryException, match=r"Version 2 .*skipChangeCommits"):
         stream.run()
-    wrong = Query(spark, built.path, tmp_path / "other", startingVersion="9")
+    wrong = Query(spark, built.path, tmp_path / "other", way, startingVersion="9")
     with pytest.raises(StreamingQueryException, match="commits 0 to 2"):
         wrong.run()
     assert wrong.ids == []
 
 
 @LIMITS
-def test_an_added_column_stops_the_stream_and_a_restart_goes_on_with_it(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("first", "then"), [("python source", "table"), ("table", "python source")])
+def test_a_checkpoint_of_one_way_is_taken_over_by_the_other(
+    spark: SparkSession, tmp_path: Path, first: str, then: str
+) -> None:
+    built = table(tmp_path / "table")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", first, maxFilesPerTrigger="4")
+    stream.run()
+    assert stream.ids == list(range(60))
+    built.append(rows(60, 69), partition={"part": "1"})
+    stream.way = then
+    stream.run()
+    assert {number: len(batch) for number, batch in stream.batches.items()} == {0: 40, 1: 20, 2: 10}
+    assert stream.ids == list(range(70))
+
+
+def test_a_checkpoint_of_another_source_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
     built = table(tmp_path / "table", files=1)
-    stream = Query(spark, built.path, tmp_path / "checkpoint", startingVersion="0")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", "table")
+    stream.run()
+    written = tmp_path / "checkpoint" / "offsets" / "0"
+    version, metadata, _ = written.read_text().splitlines()
+    theirs = {"sourceVersion": 1, "reservoirId": "x", "reservoirVersion": 1, "index": 0, "isStartingVersion": True}
+    written.write_text("\n".join([version, metadata, json.dumps(theirs)]))
+    (tmp_path / "checkpoint" / "offsets" / ".0.crc").unlink(missing_ok=True)
+    built.append(rows(10, 19), partition={"part": "1"})
+    with pytest.raises(StreamingQueryException, match="its format is not 1"):
+        stream.run()
+    assert stream.ids == list(range(10))
+
+
+def test_an_added_column_stops_the_stream_and_a_restart_goes_on_with_it(
+    spark: SparkSession, tmp_path: Path, limited_way: str
+) -> None:
+    built = table(tmp_path / "table", files=1)
+    stream = Query(spark, built.path, tmp_path / "checkpoint", limited_way, startingVersion="0")
     old = stream.frame()
     built.schema = spark_schema(pa.schema([*SCHEMA, pa.field("extra", pa.int64())]))
     built.commit(built.metadata())
@@ -142,7 +200,6 @@ def test_the_batch_reader_answers_with_filters_columns_and_versions(spark: Spark
 
 
 def test_the_filter_option_leaves_out_files_and_rows(tmp_path: Path) -> None:
-    from lakescan.spark.python_source.source import LakescanDataSource
 
     built = table(tmp_path)
     source = LakescanDataSource({"path": built.path, "filter": "id > 45 AND part = 1"})
@@ -152,7 +209,9 @@ def test_the_filter_option_leaves_out_files_and_rows(tmp_path: Path) -> None:
     assert sum(part.value.task.pieces.num_rows for part in reader.partitions()) == 1
 
 
-def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(spark: SparkSession, tmp_path: Path) -> None:
+def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(
+    spark: SparkSession, tmp_path: Path, way: str
+) -> None:
     inner = pa.struct([pa.field("x", pa.int64(), nullable=False)])
     schema = pa.schema(
         [
@@ -169,7 +228,7 @@ def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(spark: Spar
     row = {"id": 1, "s": {"x": 2}, "l": [{"x": 3}], "part": 4}
     assert [one.asDict(recursive=True) for one in found.collect()] == [row]
     assert [one["part"] for one in found.select("part").collect()] == [4]
-    stream = Query(spark, built.path, tmp_path / "checkpoint", startingVersion="0")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", way, startingVersion="0")
     stream.run()
     assert [one.asDict(recursive=True) for batch in stream.batches.values() for one in batch] == [row]
 
@@ -194,7 +253,6 @@ def test_one_set_of_options_may_be_given_to_both_ends_of_a_stream(spark: SparkSe
 
 def test_the_writers_options_change_no_row_of_a_stream_and_one_of_nobody_is_refused(tmp_path: Path) -> None:
     from lakescan.options import OF_THE_SINK
-    from lakescan.spark.python_source.source import LakescanDataSource
 
     built = table(tmp_path / "table", files=2)
 
@@ -230,9 +288,9 @@ def test_what_a_batch_cannot_be_asked_is_refused(
         (reader.schema(schema) if schema else reader).load(built.path).count()
 
 
-def test_a_stream_at_an_old_version_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_at_an_old_version_is_refused(spark: SparkSession, tmp_path: Path, way: str) -> None:
     built = table(tmp_path / "table", files=1)
-    stream = Query(spark, built.path, tmp_path / "checkpoint", versionAsOf="0")
+    stream = Query(spark, built.path, tmp_path / "checkpoint", way, versionAsOf="0")
     with pytest.raises(PySparkException, match="startingVersion"):
         stream.run()
 
@@ -241,7 +299,6 @@ def test_a_release_without_admission_control_refuses_the_options_that_need_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lakescan.spark.python_source import stream_api
-    from lakescan.spark.python_source.source import LakescanDataSource
 
     monkeypatch.setattr(stream_api, "HAS_ADMISSION_CONTROL", False)
     built = table(tmp_path / "table", files=1)

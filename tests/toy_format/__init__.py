@@ -217,5 +217,7 @@ FORMAT = Format(
     asked_of=_asked_of,
     range_asked=lambda given: None,
     pinned=lambda snapshot, given: {**given, "versionAsOf": str(snapshot.version)},
-    pin_stream=lambda table, given: PinnedToyStream(table.storage, table.snapshot().schema_json, given_limits(given)),
+    pin_stream=lambda table, given, seen: PinnedToyStream(
+        table.storage, (seen or table.snapshot()).schema_json, given_limits(given)
+    ),
 )

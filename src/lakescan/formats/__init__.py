@@ -108,7 +108,15 @@ def sets_rows(format_: str, name: str) -> bool:
     return found is not None and found.sets_rows
 
 
-def pin_stream(table: Table, options: Mapping[str, str]) -> PinnedStream | None:
-    """The table as a stream with these options, None where its format cannot be read as one."""
+def can_stream(format_: str) -> bool:
+    """Whether tables of a format can be read as a stream."""
+    return format_named(format_).pin_stream is not None
+
+
+def pin_stream(table: Table, options: Mapping[str, str], seen: Snapshot | None = None) -> PinnedStream | None:
+    """The table as a stream with these options, None where its format cannot be read as one.
+
+    Its schema is the newest or, where the options do not say otherwise, that of the version which was `seen`.
+    """
     pin = format_named(table.format).pin_stream
-    return None if pin is None else pin(table, options)
+    return None if pin is None else pin(table, options, seen)

@@ -49,8 +49,9 @@ class Format(Generic[T, S]):
     """The option by which a batch asks for a range of versions, None where it asks for one."""
     pinned: Callable[[S, Mapping[str, str]], dict[str, str]]
     """The options that ask for just what a snapshot is that was read with some, now and later."""
-    pin_stream: Callable[[T, Mapping[str, str]], PinnedStream] | None = None
-    """The table as a stream, None where it cannot be read as one."""
+    pin_stream: Callable[[T, Mapping[str, str], S | None], PinnedStream] | None = None
+    """The table as a stream with some options, in the schema of a version where one is given; None where it cannot be
+    read as one."""
     own_catalog: OwnCatalog | None = None
 
 

@@ -19,8 +19,8 @@ _THREADS = "lakescan.planning.threads"
 _KEPT = "lakescan.planning.kept.bytes"
 
 
-def _switch(says: str) -> Any:
-    return field(default=True, metadata={"says": says})
+def _switch(says: str, *, of_streams: bool = False) -> Any:
+    return field(default=True, metadata={"says": says, "of_streams": of_streams})
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Settings:
     row_groups: bool = _switch("Row groups that cannot match are skipped inside a file.")
     generated_columns: bool = _switch("A filter on a base column filters the partition column generated from it.")
     runtime_filters: bool = _switch("Values that a join finds at run time skip files.")
-    columns: bool = _switch("Only the columns and nested fields that a query needs are read.")
+    columns: bool = _switch("Only the columns and nested fields that a query needs are read.", of_streams=True)
     limit: bool = _switch("`LIMIT` reads the fewest files that surely fill it.")
     offset: bool = _switch("`OFFSET` without `LIMIT` drops whole files.")
     top_n: bool = _switch("`ORDER BY … LIMIT n` reads the files that can hold one of the first n rows.")
@@ -40,7 +40,8 @@ class Settings:
     partial_aggregates: bool = _switch("What is left of an aggregate is computed in the workers.")
     plain_files: bool = _switch(
         "[Files that need nothing but decoding](reading.md#which-process-reads) are read by Spark's own Parquet "
-        "reader, without a worker."
+        "reader, without a worker.",
+        of_streams=True,
     )
     statistics: bool = _switch("The optimizer is told rows and columns' statistics, not only bytes.")
     planning_threads: int = 4
@@ -83,7 +84,11 @@ def _options() -> Options:
     batch = (Read.BATCH, Read.CHANGES)
     switches = [
         Option(
-            _SWITCHES + switch.name, batch, TRUE_OR_FALSE, switch.metadata["says"], (f"spark.{_SWITCHES}{switch.name}",)
+            _SWITCHES + switch.name,
+            (*batch, Read.STREAM) if switch.metadata["of_streams"] else batch,
+            TRUE_OR_FALSE,
+            switch.metadata["says"],
+            (f"spark.{_SWITCHES}{switch.name}",),
         )
         for switch in fields(Settings)
         if "says" in switch.metadata

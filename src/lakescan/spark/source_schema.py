@@ -28,18 +28,16 @@ def chosen_columns(given: StructType, spark_schema: str) -> list[str]:
         if field["name"] not in known:
             raise UnknownStreamSchema(field["name"], f"is not one of the table's columns: {', '.join(known)}")
         wanted = known[field["name"]]["type"]
-        if _bare(field["type"]) != _bare(wanted):
+        if bare(field["type"]) != bare(wanted):
             raise UnknownStreamSchema(field["name"], f"has the type {wanted} in the table, not {field['type']}")
     return list(given.names)
 
 
-def _bare(found: Any) -> Any:
-    """A type's JSON without what is only said about its fields."""
+def bare(found: Any) -> Any:
+    """A type's JSON, parsed, without what is only said about its fields."""
     if isinstance(found, list):
-        return [_bare(item) for item in found]
-    return (
-        {key: _bare(value) for key, value in found.items() if key != "metadata"} if isinstance(found, dict) else found
-    )
+        return [bare(item) for item in found]
+    return {key: bare(value) for key, value in found.items() if key != "metadata"} if isinstance(found, dict) else found
 
 
 def all_nullable(found: Any) -> Any:

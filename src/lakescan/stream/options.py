@@ -12,6 +12,7 @@ LATEST = "latest"
 LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 # What a batch takes where nothing is said.
 DEFAULT_LIMITS = Limits(files=1000)
+OF_A_BATCH = "it is an option of a batch. A stream has startingVersion and startingTimestamp, and gives every row."
 # As Spark reads a size: 1k, 1ki, 1kb and 1kib are all 1024 bytes.
 _UNITS = {"": 1, "b": 1} | {
     f"{letter}{ending}": 1 << (10 * power)

@@ -80,6 +80,7 @@ OPTIONS = Options(
             FOLDER,
             "Where a stream keeps the schema it is at.",
             aliases=("schemaLocation",),
+            sets_rows=True,
         ),
         Option(
             "streamingSourceTrackingId",

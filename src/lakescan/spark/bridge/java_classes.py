@@ -26,6 +26,7 @@ _METRICS = ("CountMetric", "SizeMetric")
 _sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _metrics: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 _sources: WeakKeyDictionary[Any, dict[str, JavaClasses | None]] = WeakKeyDictionary()
+_of_drivers: WeakKeyDictionary[Any, dict[str, JavaClasses]] = WeakKeyDictionary()
 _sending = threading.Lock()
 
 
@@ -39,8 +40,13 @@ def executor_class(bridge: "Bridge", name: str) -> JavaClasses:
 
 
 def driver_class(bridge: "Bridge", name: str) -> JavaClasses:
-    """The class of a Java file beside this one, for the driver alone; compiled anew at each call."""
-    return _compiled(bridge, _text_of(name), _loader(bridge)).getClassLoader().loadClass(_PACKAGE + name)
+    """The class of a Java file beside this one, for the driver alone; compiled once a JVM."""
+    with _sending:
+        known = _of_drivers.setdefault(bridge.gateway, {})
+        if name not in known:
+            compiler = _compiled(bridge, _text_of(name), _loader(bridge))
+            known[name] = compiler.getClassLoader().loadClass(_PACKAGE + name)
+        return known[name]
 
 
 def named_source(bridge: "Bridge", name: str) -> JavaClasses | None:

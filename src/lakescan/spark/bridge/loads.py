@@ -10,7 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from lakescan.spark.bridge.proxy import JavaObject
-from lakescan.spark.bridge.session import EXPRESSIONS, PYTHON, Bridge
+from lakescan.spark.bridge.session import Bridge
 
 # Frames farther away may be those of a query within which this one runs.
 _NEAR = 8
@@ -57,16 +57,10 @@ def use_of_source(bridge: Bridge) -> Use:
     return next(uses, Use.ROWS)
 
 
-def python_stream(bridge: Bridge, name: str, schema: JavaObject | None, options: JavaObject) -> JavaObject:
-    """The table of a Python data source, for its stream; with the source's own schema where none is given."""
-    source = bridge.java_class(PYTHON + "PythonDataSourceV2")()
-    source.setShortName(name)
-    given = bridge.java_class("org.apache.spark.sql.util.CaseInsensitiveStringMap")(options)
-    return source.getTable(
-        source.inferSchema(given) if schema is None else schema,
-        bridge.array(EXPRESSIONS + "Transform", []),
-        given.asCaseSensitiveMap(),
-    )
+def loads_a_stream(bridge: Bridge) -> bool:
+    """Whether the calling thread loads a table for `spark.readStream`."""
+    stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace())
+    return ".DataStreamReader." in stack
 
 
 def session_catalog(bridge: Bridge) -> JavaObject:

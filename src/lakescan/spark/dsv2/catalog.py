@@ -28,7 +28,7 @@ from lakescan.spark.bridge.loads import (
     write_asked,
 )
 from lakescan.spark.dsv2.data_source import install_sources
-from lakescan.spark.dsv2.table import SparkTable, load_snapshot, table_format
+from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_table, table_format
 
 NAMES = "lake"
 _NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
@@ -123,11 +123,11 @@ class LakeCatalog(Proxy):
         version = travel if isinstance(travel, str) else None
         timestamp = _moment(travel) if isinstance(travel, int) else None
         options, defaults = load_options(self.bridge, when), self._options(identifier.name())
+        name = f"{self._catalog_name}.`{identifier.name()}`"
         try:
-            snapshot, asked = load_snapshot(self.bridge, location, version, timestamp, options, defaults)
+            return load_table(self.bridge, name, location, version, timestamp, options, defaults)
         except TableNotFound as missing:
             raise self.bridge.no_such_table(identifier) from missing
-        return SparkTable(self.bridge, f"{self._catalog_name}.`{identifier.name()}`", snapshot, asked)
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())

@@ -16,8 +16,8 @@ from lakescan.errors import InvalidOption, ReadOnly, WrongFormat
 from lakescan.options import OF_A_SOURCE
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.java_classes import named_source
-from lakescan.spark.bridge.loads import Use, python_stream, use_of_source
-from lakescan.spark.dsv2.table import SparkTable, load_snapshot, table_format
+from lakescan.spark.bridge.loads import Use, use_of_source
+from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_stream, table_format
 from lakescan.spark.python_source.source import NAME, LakescanDataSource
 from lakescan.spark.source_schema import chosen_columns
 
@@ -45,10 +45,9 @@ class NamedSource(Proxy):
         use = use_of_source(bridge)
         if use is Use.WRITE:
             raise ReadOnly(f'format("{self._name}")', "Writing")
-        if use is Use.STREAM:
-            bridge.register_data_source(LakescanDataSource)
-            return python_stream(bridge, NAME, schema, properties)
         given = bridge.text_map(properties)
+        if use is Use.STREAM:
+            return self._stream(bridge, schema, given)
         if use is Use.NAME:
             return self._table(bridge, None, _of_a_named_table(given))
         return self._table(bridge, schema, given)
@@ -56,12 +55,23 @@ class NamedSource(Proxy):
     def _newest(self, options: JavaObject) -> Any:
         return self.getTable(None, None, options.asCaseSensitiveMap())
 
-    def _table(self, bridge: Bridge, schema: JavaObject | None, options: Mapping[str, str]) -> SparkTable:
+    def _stream(self, bridge: Bridge, schema: JavaObject | None, options: Mapping[str, str]) -> SparkTable:
+        location = self._own_location(bridge, options)
+        chosen = None if schema is None else StructType.fromJson(json.loads(schema.json()))
+        return load_stream(bridge, f'format("{self._name}").`{location}`', location, options, chosen)
+
+    def _own_location(self, bridge: Bridge, options: Mapping[str, str]) -> str:
+        """Where the table is, which must be one of the source's format."""
         location = _location(options)
         zone = next((value for name, value in options.items() if name.lower() == "timezone"), None)
         format_ = table_format(bridge, location, zone)
         if format_ is not None and self._name not in (format_, NAME):
             raise WrongFormat(location, self._name, format_)
+        return location
+
+    def _table(self, bridge: Bridge, schema: JavaObject | None, options: Mapping[str, str]) -> SparkTable:
+        location = self._own_location(bridge, options)
+        zone = next((value for name, value in options.items() if name.lower() == "timezone"), None)
         snapshot, asked = load_snapshot(bridge, location, options=options, more=OF_A_SOURCE, zone=zone)
         own = snapshot.schema_json
         if schema is not None:

@@ -4,6 +4,7 @@ The version is fixed when Spark loads the table, so a query, however often it na
 of it.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,16 +16,23 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructType
 
 from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
-from lakescan.formats import asked, asks_one_version, checked, open_table, sets_rows
+from lakescan.formats import asked, asks_one_version, can_stream, checked, open_table, sets_rows
 from lakescan.io.storage import Storage
 from lakescan.options import Options, Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
+from lakescan.spark.bridge.loads import loads_a_stream
+from lakescan.spark.bridge.streams import is_for_a_stream
 from lakescan.spark.dsv2.pinned import PinnedVersions
 from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
+from lakescan.spark.dsv2.stream import StreamScanBuilder
+from lakescan.spark.dsv2.stream_options import Seen, pinned_stream, stream_builder, stream_options
+from lakescan.spark.source_schema import all_nullable, chosen_columns
+from lakescan.stream.options import OF_A_BATCH
 
 _TABLES_KEPT = 32
 _PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
@@ -94,7 +102,9 @@ class SparkTable(Proxy):
         return self.bridge.java_map({**self.snapshot.properties, **own})
 
     def capabilities(self) -> JavaObject:
-        return self.bridge.java_set([self.bridge.java_class(CATALOG + "TableCapability").BATCH_READ])
+        known = self.bridge.java_class(CATALOG + "TableCapability")
+        streams = [known.MICRO_BATCH_READ] if can_stream(self.snapshot.format) else []
+        return self.bridge.java_set([known.BATCH_READ, *streams])
 
     def constraints(self) -> JavaObject:
         return self.bridge.array(CATALOG + "constraints.Constraint", [])
@@ -106,8 +116,12 @@ class SparkTable(Proxy):
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
 
-    def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
+    def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder | StreamScanBuilder:
         given = self.bridge.text_map(options.asCaseSensitiveMap())
+        if is_for_a_stream(self.bridge):
+            table = _kept(self.snapshot.location, _zone(self.bridge, {**given, **self._asked.options}))
+            seen = Seen(table, self.snapshot, self._schema_json, self._asked.options, self._asked.checked)
+            return stream_builder(self.bridge, seen, given)
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
         if given and not self._asked.checked:
             self._refuse_what_was_not_asked(given)
@@ -219,6 +233,50 @@ def load_snapshot(
     }
     given = {**kept, **given}
     return asked(table, given, chosen, travelled), Asked(given, travelled, filter_, more is not None)
+
+
+def load_table(
+    bridge: Bridge,
+    name: str,
+    path: str,
+    version: str | None,
+    timestamp: datetime | None,
+    options: Mapping[str, str],
+    defaults: Mapping[str, str],
+) -> SparkTable:
+    """The table as a query names it: for a batch or, where `spark.readStream` loads it, for a stream."""
+    if (version is not None or timestamp is not None) and loads_a_stream(bridge):
+        # Spark makes a version of these options itself, and then fails at an assertion.
+        raise InvalidOption("timestampAsOf" if version is None else "versionAsOf", OF_A_BATCH)
+    try:
+        snapshot, asked_for = load_snapshot(bridge, path, version, timestamp, options, defaults)
+    except InvalidOption:
+        if not loads_a_stream(bridge):
+            raise
+        return load_stream(bridge, name, path, {**defaults, **options})
+    # Rows of an older version may lack what every row of the newest has.
+    shown = json.loads(snapshot.schema_json)
+    nullable = all_nullable(shown)
+    streamed = json.dumps(nullable) if nullable != shown and loads_a_stream(bridge) else None
+    return SparkTable(bridge, name, snapshot, asked_for, streamed)
+
+
+def load_stream(
+    bridge: Bridge, name: str, path: str, options: Mapping[str, str], schema: StructType | None = None
+) -> SparkTable:
+    """The table for a stream with these options; of its columns those of a schema, where one is given."""
+    table = _kept(Storage.at(path).location, _zone(bridge, options))
+    given, snapshot = stream_options(options, table.format), table.snapshot()
+    found = all_nullable(json.loads(pinned_stream(table, given, snapshot).schema_json))
+    if schema is not None:
+        fields = {field["name"]: field for field in found["fields"]}
+        found = {**found, "fields": [fields[column] for column in chosen_columns(schema, json.dumps(found))]}
+    return SparkTable(bridge, name, snapshot, Asked(given, checked=True), json.dumps(found))
+
+
+def _zone(bridge: Bridge, options: Mapping[str, str]) -> str:
+    """The zone of times that name none."""
+    return next((value for name, value in options.items() if name.lower() == "timezone"), bridge.time_zone)
 
 
 def _pinned(bridge: Bridge) -> PinnedVersions:

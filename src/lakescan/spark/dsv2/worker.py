@@ -32,6 +32,7 @@ from pyspark.sql.types import (
 from lakescan.errors import LakescanError
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task, rows_of_pieces
+from lakescan.stream.stream import StreamTask
 
 _ROW = "row"
 _FILES = "lakescan.files"
@@ -42,17 +43,27 @@ def partition_reader(plan: ReadPlan) -> Reader:
     """The function that Spark sends to its workers; it gets its task, and how many of its rows to leave out."""
 
     def read(tasks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        send_at_once()
-        keep_what_is_loaded()
-        for batch in tasks:
-            for pickled, given in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
-                try:
-                    yield from _rows_after_their_file(plan, _the_rest(pickle.loads(pickled), given))
-                except LakescanError as error:
-                    # The message says it all: which file, what is wrong, what to do. Our own frames only hide it.
-                    raise error.with_traceback(None) from None
+        return _rows_of_tasks(tasks, lambda task: StreamTask(plan, task))
 
     return read
+
+
+def stream_reader(tasks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same for a stream, whose tasks each have their plan: one batch may read versions of several schemas."""
+    return _rows_of_tasks(tasks, lambda task: task)
+
+
+def _rows_of_tasks(tasks: Iterator[pa.RecordBatch], planned: Callable[[Any], StreamTask]) -> Iterator[pa.RecordBatch]:
+    send_at_once()
+    keep_what_is_loaded()
+    for batch in tasks:
+        for pickled, given in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
+            found = planned(pickle.loads(pickled))
+            try:
+                yield from _rows_after_their_file(found.plan, _the_rest(found.task, given))
+            except LakescanError as error:
+                # The message says it all: which file, what is wrong, what to do. Our own frames only hide it.
+                raise error.with_traceback(None) from None
 
 
 def shipped(read: Reader) -> Reader:

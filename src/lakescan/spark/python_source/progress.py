@@ -1,11 +1,13 @@
 """What each batch of a stream read, from the progress that Spark keeps.
 
 A Python data source cannot report metrics of its own (Spark asks only Java sources for them), but the offsets that
-it gives are shown in the progress as they are: each carries what its batch held, and Spark asks the source for the
-newest offset besides.
+any source gives are shown in the progress as they are: each carries what its batch held, and Spark asks the source for
+the newest offset besides.
 """
 
 import json
+from ast import literal_eval
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +59,10 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
 
 def _offset(text: Any) -> dict[str, Any]:
     """An offset of ours; nothing where there is none or it is another source's."""
-    try:
-        found = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
-        return {}
+    found = text
+    for read in (json.loads, literal_eval):
+        # PySpark 4.0 and 4.1 show the JSON of an offset as Python writes a dictionary.
+        if isinstance(found, str):
+            with suppress(ValueError, SyntaxError):
+                found = read(found)
     return found if isinstance(found, dict) and "lakescanOffset" in found else {}

@@ -41,6 +41,7 @@ from lakescan.spark.python_source.stream_api import (
     refuse_what_the_api_lacks,
 )
 from lakescan.spark.source_schema import all_nullable, chosen_columns, is_of_a_catalog
+from lakescan.stream.options import OF_A_BATCH
 from lakescan.stream.stream import Offset, PinnedStream, Stream, StreamTask
 from lakescan.types.schema import as_nullable
 
@@ -129,10 +130,7 @@ class LakescanDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         self._refuse_missing()
         if self._of_a_batch_only:
-            raise InvalidOption(
-                self._of_a_batch_only[0],
-                "it is an option of a batch. A stream has startingVersion and startingTimestamp, and gives every row.",
-            )
+            raise InvalidOption(self._of_a_batch_only[0], OF_A_BATCH)
         if self._stream is None:
             raise UnsupportedFeature(self._location, "reading as a stream")
         refuse_what_the_api_lacks(self._stream)

@@ -14,6 +14,7 @@ from lakescan.errors import ChangeNotAllowed, InvalidVersion, VersionNotFound
 from lakescan.formats.delta.changes.change_feed import SPARK_FIELDS
 from lakescan.formats.delta.changes.schema_changes import changes
 from lakescan.formats.delta.log.protocol import Metadata
+from lakescan.formats.delta.snapshot import DeltaSnapshot
 from lakescan.formats.delta.stream.options import AllowedChanges, StreamOptions
 from lakescan.formats.delta.stream.rows import ChangedRows
 from lakescan.formats.delta.stream.schema import StreamSchema
@@ -23,6 +24,7 @@ from lakescan.formats.delta.stream.start import origin_of, starting_state
 from lakescan.formats.delta.stream.walk import Walk
 from lakescan.formats.delta.table import DeltaTable
 from lakescan.io.storage import Storage
+from lakescan.scan.snapshot import Snapshot
 from lakescan.stream.stream import Limits
 
 
@@ -37,12 +39,15 @@ class PinnedDeltaStream:
     metadata: Metadata
 
     @staticmethod
-    def of(table: DeltaTable, options: Mapping[str, str]) -> "PinnedDeltaStream":
+    def of(table: DeltaTable, options: Mapping[str, str], seen: Snapshot | None = None) -> "PinnedDeltaStream":
         parsed = StreamOptions.of(options)
         if table.pinned is not None:
             asked = table.pinned.version if table.pinned.timestamp is None else table.pinned.timestamp
             raise InvalidVersion(asked, "a stream is of the whole table: leave the version out of its path.")
-        version, metadata = _stream_metadata(table, parsed)
+        if isinstance(seen, DeltaSnapshot) and parsed.schema_tracking_location is None:
+            version, metadata = seen.version, seen.metadata
+        else:
+            version, metadata = _stream_metadata(table, parsed)
         return PinnedDeltaStream(table.storage, table.zone, parsed, version, metadata)
 
     @property

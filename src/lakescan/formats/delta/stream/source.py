@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakescan.errors import (
     LakescanError,
+    MissingCommit,
     SchemaChanged,
     SchemaTrackingBegun,
     SchemaTrackingNeeded,
@@ -53,6 +54,7 @@ class DeltaStream:
         tracked = options.schema_tracking_location
         self._schema_log = None if tracked is None else SchemaLog.at(tracked, table.storage.configuration)
         self._first: OriginOnce[Position] = OriginOnce()
+        self._files: dict[int, pa.Table] = {}
         self._tracking = False
 
     @property
@@ -68,7 +70,7 @@ class DeltaStream:
 
     def newest_offset(self) -> dict[str, Any]:
         """Where a stream would be that has read everything; for its progress."""
-        newest = self._walk.listing().latest
+        newest = self._walk.last_listing().latest
         return {**not_begun(), "version": newest + 1, "index": 0, "initialSnapshot": False, "newestVersion": newest}
 
     def next_offset(self, start: Offset, limits: Limits) -> Offset:
@@ -116,20 +118,28 @@ class DeltaStream:
         begin = begun or replace(stop, position=stop.origin or self._origin(self._walk.listing()))
         if begin.position == stop.position:
             return []
-        self._go_on(self._walk.listing(), stop.position.last_version)
-        tasks: list[StreamTask] = []
-        for state, files in self._batch_files(begin, stop.position):
-            plan = self.schema.read_plan(self._rows, state.metadata)
-            presented = self.schema.partition(self._rows, files, state.metadata)
-            packed = pack(self._wanted(presented), parallelism, besides=plan.wanted_of_files)
-            tasks.extend(StreamTask(plan, task) for task in packed)
-        return tasks
+        last = stop.position.last_version
+        try:
+            return list(self._tasks(self._walk.last_listing(last), begin, stop.position, parallelism))
+        except MissingCommit:
+            # Cleaned up since the batch's end was found: a newer checkpoint may tell the same.
+            return list(self._tasks(self._walk.listing(), begin, stop.position, parallelism))
 
     def commit(self, end: Offset) -> None:
         """The batch is done; nothing before its end is asked for again."""
         offset = parse_offset(end)
         if offset is not None:
-            self._walk.forget(offset.position.version)
+            first = offset.position.version
+            self._walk.forget(first)
+            self._files = {version: files for version, files in self._files.items() if version >= first}
+
+    def _tasks(self, listing: LogListing, begin: StreamOffset, end: Position, parallelism: int) -> Iterator[StreamTask]:
+        self._go_on(listing, end.last_version)
+        for state, files in self._batch_files(listing, begin, end):
+            plan = self.schema.read_plan(self._rows, state.metadata)
+            presented = self.schema.partition(self._rows, files, state.metadata)
+            packed = pack(self._wanted(presented), parallelism, besides=plan.wanted_of_files)
+            yield from (StreamTask(plan, task) for task in packed)
 
     def _begin(self, listing: LogListing) -> StreamOffset:
         origin = self._origin(listing)
@@ -166,9 +176,10 @@ class DeltaStream:
             self._check(listing, offset, commit)
             yield commit.version, self._rows_of(commit, position)
 
-    def _batch_files(self, begin: StreamOffset, end: Position) -> Iterator[tuple[TableState, pa.Table]]:
+    def _batch_files(
+        self, listing: LogListing, begin: StreamOffset, end: Position
+    ) -> Iterator[tuple[TableState, pa.Table]]:
         """The batch's files, those of versions in one and the same state together."""
-        listing = self._walk.listing()
         start = begin.position
         if start.snapshot:
             state = self._check_snapshot(listing, begin)
@@ -199,7 +210,10 @@ class DeltaStream:
     def _rows_of(self, commit: TableCommit, begin: Position) -> pa.Table:
         if commit.version == begin.version and begin.index:
             self._rows.refuse_half(commit)
-        return self._rows.of_commit(commit)
+        # Asked for twice: when the end of a batch is looked for, and when it is planned.
+        if commit.version not in self._files:
+            self._files[commit.version] = self._rows.of_commit(commit)
+        return self._files[commit.version]
 
     def _initial_files(self, listing: LogListing, version: int) -> pa.Table:
         """The files of the initial snapshot, oldest first."""

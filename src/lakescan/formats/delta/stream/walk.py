@@ -31,6 +31,7 @@ class Walk:
         self._lost: str | None = None
         self._end: int | None = None
         self._seen: dict[int, TableCommit] = {}
+        self._listing: LogListing | None = None
         self._start: StartingState | None = None
         self._initial: tuple[int, pa.Table] | None = None
 
@@ -46,7 +47,17 @@ class Walk:
 
     def listing(self) -> LogListing:
         found = list_log(self.table.storage)
-        return found if self._end is None else found.up_to(self._end)
+        self._listing = found if self._end is None else found.up_to(self._end)
+        return self._listing
+
+    def last_listing(self, version: int = 0) -> LogListing:
+        """The listing that was seen last, if that version is in it: a batch is planned from what its end was found in.
+
+        A listing takes the longer the longer the log is, and Spark asks for a batch's end, its tasks and the newest
+        version one after the other.
+        """
+        seen = self._listing
+        return seen if seen is not None and seen.latest >= version else self.listing()
 
     def commits(self, listing: LogListing, first: int, last: int) -> Iterator[TableCommit]:
         """The commits `first` to `last`; nothing where `first` is the one to come.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lakescan.formats.hudi.snapshot import Description
+from lakescan.formats.hudi.snapshot import Description, HudiSnapshot
 from lakescan.formats.hudi.stream.options import StreamOptions
 from lakescan.formats.hudi.stream.source import HudiStream
 from lakescan.formats.hudi.table import HudiTable
@@ -28,9 +28,9 @@ class PinnedHudiStream:
     description: Description
 
     @staticmethod
-    def of(table: HudiTable, options: Mapping[str, str]) -> "PinnedHudiStream":
+    def of(table: HudiTable, options: Mapping[str, str], seen: HudiSnapshot | None = None) -> "PinnedHudiStream":
         parsed = StreamOptions.of(options)
-        newest = table.snapshot()
+        newest = seen or table.snapshot()
         return PinnedHudiStream(table.storage, table.zone, parsed, newest.instant, newest.describe())
 
     @property

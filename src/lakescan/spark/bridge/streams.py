@@ -1,0 +1,58 @@
+"""What Spark's streams are made of on Java's side: scans and tasks, read limits, and who asks for a scan."""
+
+import json
+from collections.abc import Iterable
+
+from lakescan.spark.bridge.java_classes import driver_class
+from lakescan.spark.bridge.proxy import JavaObject, Proxy
+from lakescan.spark.bridge.session import READ, Bridge, task_bytes
+from lakescan.stream.stream import Limits, Offset
+
+_STREAMING = READ + "streaming."
+
+
+def stream_scan(
+    bridge: Bridge,
+    planner: Proxy,
+    name: str,
+    description: str,
+    spark_schema: str,
+    narrowed: bool,
+    initial: Offset,
+    limits: Limits,
+) -> JavaObject:
+    """A `StreamScan.java` that asks a planner."""
+    constructor = driver_class(bridge, "StreamScan").getConstructors()[0]
+    offset, limit, schema = json.dumps(dict(initial)), read_limit(bridge, limits), bridge.data_type(spark_schema)
+    arguments = [planner, name, description, schema, narrowed, offset, limit]
+    return constructor.newInstance(bridge.array("java.lang.Object", arguments))
+
+
+def packed(tasks: Iterable[tuple[bytes, bytes]]) -> bytearray:
+    """Tasks as `StreamScan.java` unpacks them: how many, then each after its length."""
+    found = [task_bytes(pickled, plain) for pickled, plain in tasks]
+    parts = (part for task in found for part in (len(task).to_bytes(4, "big"), task))
+    return bytearray(b"".join([len(found).to_bytes(4, "big"), *parts]))
+
+
+def read_limit(bridge: Bridge, limits: Limits) -> JavaObject:
+    """The limits as Spark's `ReadLimit`."""
+    kind = bridge.java_class(_STREAMING + "ReadLimit")
+    made = [] if limits.files is None else [kind.maxFiles(limits.files)]
+    made += [] if limits.bytes is None else [kind.maxBytes(limits.bytes)]
+    if not made:
+        return kind.allAvailable()
+    return made[0] if len(made) == 1 else kind.compositeLimit(bridge.array(_STREAMING + "ReadLimit", made))
+
+
+def is_for_a_stream(bridge: Bridge) -> bool:
+    """Whether the calling thread asks for a scan builder to stream it: Spark says it by nothing but who calls.
+
+    A function of foreachBatch runs in the stream's thread as well, so the caller itself is looked at.
+    """
+    thread = bridge.java_class("java.lang.Thread").currentThread()
+    if not str(thread.getName()).startswith("stream execution thread"):
+        return False
+    _, _, callers = bridge.text_of_all(thread.getStackTrace()).partition(".newScanBuilder(")
+    frames = callers.split(", ")
+    return len(frames) > 1 and ".MicroBatchExecution" in frames[1]

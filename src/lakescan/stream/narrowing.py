@@ -1,0 +1,46 @@
+"""A batch of a stream with only the columns and the files that a query wants of it.
+
+Offsets count all files, whatever is wanted of them, so a query that asks for less has the same batches. A file is left
+out by the values of its partition alone: whoever gets the rows still evaluates the filter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from lakescan.predicate import TRUE, Predicate, columns_of, split_by_columns
+from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.scan.pruning import matching_partitions
+from lakescan.stream.stream import StreamTask
+
+
+def narrowed(tasks: Sequence[StreamTask], columns: Sequence[str], wanted: Predicate) -> list[StreamTask]:
+    """The tasks with these columns, in this order, and without files of which no row makes `wanted` true."""
+    plans = {id(task.plan): _with_columns(task.plan, columns) for task in tasks}
+    found = [StreamTask(plans[id(task.plan)], _matching(task, columns, wanted)) for task in tasks]
+    return [task for task in found if isinstance(task.task, ReadyRows) or task.task.pieces.num_rows]
+
+
+def _with_columns(plan: ReadPlan, columns: Sequence[str]) -> ReadPlan:
+    needed = {column.path[0] for predicate in (plan.filter, plan.skip) for column in columns_of(predicate)}
+    names = [*columns, *(name for name in plan.schema.names if name in needed and name not in columns)]
+    places = {name: at for at, name in enumerate(plan.schema.names)}
+    return replace(
+        plan,
+        output=pa.schema([plan.output.field(name) for name in columns]),
+        schema=pa.schema([plan.schema.field(places[name]) for name in names]),
+        source=pa.schema([plan.source.field(places[name]) for name in names]),
+        computed={name: column for name, column in plan.computed.items() if name in names},
+    )
+
+
+def _matching(task: StreamTask, columns: Sequence[str], wanted: Predicate) -> ReadTask | ReadyRows:
+    found = task.task
+    if isinstance(found, ReadyRows):
+        return ReadyRows(found.rows.select(columns))
+    by_partition, _ = split_by_columns(wanted, tuple(task.plan.partition_columns))
+    # Rows that are not given are counted from the task's first file on.
+    if by_partition == TRUE or found.skip_rows:
+        return found
+    return replace(found, pieces=matching_partitions(found.pieces, by_partition))
