@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from lakescan.errors import CommitsNotFound, CorruptLog, MissingCommit
 from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.formats.delta.log.actions import DELETION_VECTOR, StatisticsRequest, keys
-from lakescan.formats.delta.log.commits import CommitText, file_lines, read_commits
+from lakescan.formats.delta.log.commits import CommitText, file_lines, lines_together, read_commits
 from lakescan.formats.delta.log.log_segment import Commit, LogListing
 from lakescan.formats.delta.log.names import LOG_FOLDER, commit_name
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
@@ -31,7 +31,8 @@ from lakescan.predicate import Column
 from lakescan.types.columns import empty_structs, member
 from lakescan.types.schema import prune
 
-_READ_AHEAD = 8
+# Commits are read so many at a time: few at first, as a reader may stop soon.
+_READ_AHEAD, _MOST_AHEAD = 8, 64
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,21 @@ class TableState:
         return TableState(found, Metadata.of(metadata, found, text.file))
 
 
+class Neighbours:
+    """The texts of commits that were read together, and are parsed together when the first of them is asked for."""
+
+    def __init__(self, texts: tuple[CommitText, ...]) -> None:
+        self.texts = texts
+        self._parsed: dict[tuple[str, ...], list[pa.Table] | None] = {}
+
+    def lines(self, at: int, partition_names: tuple[str, ...]) -> pa.Table:
+        """A row for each line of one of them; an error where a file action is not whole."""
+        if partition_names not in self._parsed:
+            self._parsed[partition_names] = lines_together(self.texts, _schema(partition_names))
+        parsed = self._parsed[partition_names]
+        return file_lines(self.texts[at], _schema(partition_names)) if parsed is None else parsed[at]
+
+
 @dataclass(frozen=True)
 class TableCommit:
     """One commit: what it says of the table, and the files it adds and removes, in that version's names and types."""
@@ -71,8 +87,14 @@ class TableCommit:
     """In force at this version: what the commit itself changes is in it."""
     changes_state: bool
     """Whether the commit holds a protocol or a metadata action."""
-    text: CommitText
+    texts: Neighbours
+    place: int
+    """Which of the texts is its own."""
     file_time_ms: int
+
+    @property
+    def text(self) -> CommitText:
+        return self.texts.texts[self.place]
 
     @property
     def metadata(self) -> Metadata:
@@ -114,6 +136,11 @@ class TableCommit:
         """Files removed, as `adds`; `size`, `modification_time` and `partition` are null where the log does not say."""
         return self._files(self._actions("remove")[1])
 
+    @property
+    def has_removes(self) -> bool:
+        lines = self._lines["remove"]
+        return bool(lines.null_count < len(lines))
+
     @cached_property
     def cdc(self) -> pa.Table:
         """Files of change data; their columns are the table's and `_change_type`."""
@@ -134,12 +161,14 @@ class TableCommit:
 
     @cached_property
     def _lines(self) -> pa.Table:
-        return file_lines(self.text, _schema(physical_partition_names(self.metadata)))
+        return self.texts.lines(self.place, tuple(physical_partition_names(self.metadata)))
 
     def _actions(self, kind: str) -> tuple[pa.Array, pa.Array]:
         column = self._lines[kind].combine_chunks()
         rows = pc.indices_nonzero(column.is_valid()).cast(pa.int64())
         found = column.take(rows)
+        if len(found) < 2:
+            return rows, found
         twice = repeated(keys(*(pa.chunked_array([member(found, name)]) for name in ("path", "deletionVector"))))
         if twice is not None:
             raise CorruptLog(self.text.file, f"it has two {kind} actions for the file {twice.splitlines()[0]}")
@@ -184,11 +213,12 @@ class CommitRange:
     def __iter__(self) -> Iterator[TableCommit]:
         state = self.state
         times = rising_times(self.listing.commits)
-        for text, commit in texts_of(self.storage, commits_of(self.listing, self.start, self.end)):
+        for texts, at, commit in _read_ahead(self.storage, commits_of(self.listing, self.start, self.end)):
+            text = texts.texts[at]
             changed = changes_state(text)
             if changed and (commit.version > self.start or self.state_before):
                 state = state.after(text, self.storage.location)
-            yield TableCommit(self.storage, self.zone, commit.version, state, changed, text, times[commit.version])
+            yield TableCommit(self.storage, self.zone, commit.version, state, changed, texts, at, times[commit.version])
 
 
 def check_range(listing: LogListing, start: int, end: int) -> None:
@@ -217,9 +247,17 @@ def first_commit(listing: LogListing) -> int:
 
 
 def texts_of(storage: Storage, commits: Sequence[Commit]) -> Iterator[tuple[CommitText, Commit]]:
-    for at in range(0, len(commits), _READ_AHEAD):
-        part = commits[at : at + _READ_AHEAD]
-        yield from zip(read_commits(storage, part, part[-1].version), part, strict=True)
+    return ((texts.texts[at], commit) for texts, at, commit in _read_ahead(storage, commits))
+
+
+def _read_ahead(storage: Storage, commits: Sequence[Commit]) -> Iterator[tuple[Neighbours, int, Commit]]:
+    """Each commit, with the texts among which its own is, and where."""
+    at, ahead = 0, _READ_AHEAD
+    while at < len(commits):
+        part = commits[at : at + ahead]
+        texts = Neighbours(tuple(read_commits(storage, part, part[-1].version)))
+        yield from ((texts, number, commit) for number, commit in enumerate(part))
+        at, ahead = at + ahead, min(2 * ahead, _MOST_AHEAD)
 
 
 def changes_state(text: CommitText) -> bool:

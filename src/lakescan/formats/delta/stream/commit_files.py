@@ -18,6 +18,8 @@ from lakescan.types.columns import member
 def new_files(commit: TableCommit, options: StreamOptions) -> pa.Table:
     """The files whose rows the commit gives, in the commit's order."""
     adds = commit.adds.filter(commit.adds["data_change"])
+    if not commit.has_removes:
+        return adds
     removes = commit.removes.filter(commit.removes["data_change"])
     if not removes.num_rows:
         return adds
