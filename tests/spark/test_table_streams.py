@@ -155,7 +155,7 @@ def test_a_query_inside_foreach_batch_is_a_batch_and_two_streams_of_a_table_are_
     name = f"delta.`{built.path}`"
 
     def counts(batch: DataFrame) -> tuple[int, int]:
-        return batch.count(), spark.sql(f"SELECT * FROM {name} WHERE id < 15").count()
+        return batch.count(), batch.sparkSession.sql(f"SELECT * FROM {name} WHERE id < 15").count()
 
     assert streamed(spark.readStream.table(name), tmp_path / "one", counts) == [(30, 15)]
     # The stream's own session has a rule of ours; the user's has none.

@@ -79,7 +79,7 @@ def _refuse_late_options(bridge: Bridge, seen: Seen, given: Mapping[str, str]) -
             raise InvalidOption(
                 late,
                 "Spark up to 4.2 loads a table before it looks at options, so spark.readStream.option(...).table(...) "
-                f'cannot carry it; this is {bridge.spark.version}. Write .format("lakescan") and .load(path).',
+                f'cannot carry it; this is {bridge.spark.version}. Write .format("{table.format}") and .load(path).',
             )
 
 
