@@ -101,6 +101,7 @@ public final class StreamScan implements Scan {
     private final String initial;
     private final ReadLimit limit;
     private PartitionReaderFactory factory;
+    private boolean planned;
     private String newest;
 
     Batches(StreamScan scan, String initial, ReadLimit limit) {
@@ -152,15 +153,15 @@ public final class StreamScan implements Scan {
         told.get(task);
         tasks[at] = new PythonInputPartition(at, task);
       }
+      planned = planned || tasks.length > 0;
       return tasks;
     }
 
-    /** The same for every batch: it says how to read, and the tasks say what. */
+    /** The same for every batch: it says how to read, and the tasks say what. Only tasks tell which columns are plain. */
     public PartitionReaderFactory createReaderFactory() {
-      if (factory == null) {
-        factory = (PartitionReaderFactory) ask("factory", "");
-      }
-      return factory;
+      PartitionReaderFactory made = factory == null ? (PartitionReaderFactory) ask("factory", "") : factory;
+      factory = planned ? made : null;
+      return made;
     }
 
     public void commit(Offset end) {
