@@ -58,13 +58,12 @@ def is_for_a_stream(bridge: Bridge) -> bool:
     return len(frames) > 1 and ".MicroBatchExecution" in frames[1]
 
 
-def share_catalogs(bridge: Bridge) -> None:
-    """Let the session in which the calling thread runs a stream know the catalogs of ours that the user's has.
+def share_catalogs(bridge: Bridge, running: Bridge) -> None:
+    """Let the session in which a stream runs know the catalogs of ours that the user's has.
 
-    Spark makes a copy of the user's session for a stream, which has its settings but no catalog that was put there. The
-    function of foreachBatch works in it.
+    A copy of a session has its settings but no catalog that was put there. The function of foreachBatch works in it.
     """
-    own, copied = bridge._catalogs, bridge.of_calling_thread()._catalogs
+    own, copied = bridge._catalogs, running._catalogs
     for name in str(own.keys().mkString("\n")).splitlines():
         if not copied.contains(name) and bridge.catalog(name) is not None:
             copied.put(name, own.get(name).get())

@@ -21,7 +21,7 @@ from lakescan.errors import InternalError, UnsupportedFeature
 from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, implied
 from lakescan.scan.settings import Settings
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
-from lakescan.spark.bridge.streams import packed, share_catalogs, stream_scan
+from lakescan.spark.bridge.streams import packed, stream_scan
 from lakescan.spark.dsv2.columns import plain_field
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.dsv2.predicates import read_expression
@@ -73,7 +73,6 @@ class StreamScanBuilder(Proxy):
         _refuse_unknown(self._table, json.loads(schema.json()))
 
     def build(self) -> JavaObject:
-        share_catalogs(self.bridge)
         return scan_of(self._table, self._table.schema)
 
     class Java:

@@ -26,7 +26,7 @@ from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
 from lakescan.spark.bridge.loads import loads_a_stream
-from lakescan.spark.bridge.streams import is_for_a_stream
+from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
 from lakescan.spark.dsv2.pinned import PinnedVersions
 from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
 from lakescan.spark.dsv2.stream import StreamScanBuilder
@@ -119,9 +119,12 @@ class SparkTable(Proxy):
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder | StreamScanBuilder:
         given = self.bridge.text_map(options.asCaseSensitiveMap())
         if is_for_a_stream(self.bridge):
-            table = _kept(self.snapshot.location, _zone(self.bridge, {**given, **self._asked.options}))
+            # Spark runs a stream in a copy of the user's session, which keeps the settings of its start.
+            running = self.bridge.of_calling_thread()
+            share_catalogs(self.bridge, running)
+            table = _kept(self.snapshot.location, _zone(running, {**given, **self._asked.options}))
             seen = Seen(table, self.snapshot, self._schema_json, self._asked.options, self._asked.checked)
-            return stream_builder(self.bridge, seen, given)
+            return stream_builder(running, seen, given)
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
         if given and not self._asked.checked:
             self._refuse_what_was_not_asked(given)
