@@ -54,6 +54,7 @@ def session() -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "3g",
+        "spark.ui.showConsoleProgress": "false",
         "spark.ui.enabled": "false",
     }
     spark = SparkSession.builder.appName("streams").master("local[2]").config(map=settings).getOrCreate()
