@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterable
+from itertools import starmap
 
 from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.session import READ, Bridge, task_bytes
+from lakescan.spark.bridge.session import READ, Bridge
+from lakescan.spark.bridge.tasks import Task, task_bytes
 from lakescan.stream.stream import Limits, Offset
 
 _STREAMING = READ + "streaming."
@@ -28,9 +30,9 @@ def stream_scan(
     return constructor.newInstance(bridge.array("java.lang.Object", arguments))
 
 
-def packed(tasks: Iterable[tuple[bytes, bytes]]) -> bytearray:
+def packed(tasks: Iterable[Task]) -> bytearray:
     """Tasks as `StreamScan.java` unpacks them: how many, then each after its length."""
-    found = [task_bytes(pickled, plain) for pickled, plain in tasks]
+    found = list(starmap(task_bytes, tasks))
     parts = (part for task in found for part in (len(task).to_bytes(4, "big"), task))
     return bytearray(b"".join([len(found).to_bytes(4, "big"), *parts]))
 

@@ -19,9 +19,10 @@ Task: TypeAlias = tuple[bytes, bytes, int]
 def input_partitions(bridge: Bridge, tasks: Iterable[Task]) -> JavaObject:
     """The tasks, in their order."""
     partition = bridge.java_class(PYTHON + "PythonInputPartition")
-    made = [partition(at, bytearray(task)) for at, task in enumerate(starmap(_whole, tasks))]
+    made = [partition(at, bytearray(task)) for at, task in enumerate(starmap(task_bytes, tasks))]
     return bridge.array(READ + "InputPartition", made)
 
 
-def _whole(pickled: bytes, plain: bytes, size: int) -> bytes:
+def task_bytes(pickled: bytes, plain: bytes, size: int) -> bytes:
+    """A task as it travels."""
     return struct.pack(">qi", size, len(plain)) + plain + pickled

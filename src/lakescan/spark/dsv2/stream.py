@@ -19,9 +19,13 @@ from pyspark.sql.types import StructType
 
 from lakescan.errors import InternalError, UnsupportedFeature
 from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, implied
+from lakescan.reader.plan import ReadTask
+from lakescan.scan.estimates import scaled, share_of_columns
+from lakescan.scan.packing import piece_bytes
 from lakescan.scan.settings import Settings
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.streams import packed, stream_scan
+from lakescan.spark.bridge.tasks import Task
 from lakescan.spark.dsv2.columns import plain_field
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.dsv2.predicates import read_expression
@@ -140,12 +144,16 @@ class BatchPlanner(Proxy):
     def _parallelism(self) -> int:
         return self.bridge.parallelism
 
-    def _told(self, tasks: Iterable[StreamTask]) -> Iterable[tuple[bytes, bytes]]:
+    def _told(self, tasks: Iterable[StreamTask]) -> Iterable[Task]:
         """The tasks as they travel; those of one plan together."""
         for _, run in groupby(tasks, key=lambda task: id(task.plan)):
             found = list(run)
             plain = plain_pieces(found[0].plan, self._plain_columns(found[0]), [task.task for task in found])
-            yield from zip(map(pickle.dumps, found), plain, strict=True)
+            share = share_of_columns(found[0].plan.schema, self._table.pinned.schema)
+            sizes = (
+                scaled(piece_bytes(one.task.pieces), share) if isinstance(one.task, ReadTask) else 0 for one in found
+            )
+            yield from zip(map(pickle.dumps, found), plain, sizes, strict=True)
 
     def _plain_columns(self, task: StreamTask) -> PlainColumns | None:
         """The columns with which Spark's own reader may read a task, None where a worker has to.
