@@ -6,14 +6,15 @@ from lakescan.formats.delta import options
 from lakescan.formats.delta.log.names import SIGN
 from lakescan.formats.delta.table import DeltaTable, is_delta, open_delta
 from lakescan.scan.format import Format, OwnCatalog
+from lakescan.scan.snapshot import Snapshot
 from lakescan.stream.stream import PinnedStream
 
 
-def _pin_stream(table: DeltaTable, given: Mapping[str, str]) -> PinnedStream:
+def _pin_stream(table: DeltaTable, given: Mapping[str, str], seen: Snapshot | None) -> PinnedStream:
     # Most tables are never read as a stream.
     from lakescan.formats.delta.stream.pinned import PinnedDeltaStream
 
-    return PinnedDeltaStream.of(table, given)
+    return PinnedDeltaStream.of(table, given, seen)
 
 
 FORMAT = Format(

@@ -13,6 +13,7 @@ from lakescan.io.storage import Storage
 from lakescan.stream.stream import PinnedStream
 
 if TYPE_CHECKING:
+    from lakescan.formats.hudi.snapshot import HudiSnapshot
     from lakescan.formats.hudi.table import HudiTable
 
 _OF_THE_EXTRA = ("hudi", "fastavro")
@@ -33,7 +34,7 @@ def open_hudi(storage: Storage, zone: str) -> "HudiTable":
     return HudiTable(storage, zone)
 
 
-def pin_stream(table: "HudiTable", given: Mapping[str, str]) -> PinnedStream:
+def pin_stream(table: "HudiTable", given: Mapping[str, str], seen: "HudiSnapshot | None") -> PinnedStream:
     from lakescan.formats.hudi.stream.pinned import PinnedHudiStream
 
-    return PinnedHudiStream.of(table, given)
+    return PinnedHudiStream.of(table, given, seen)
