@@ -65,7 +65,7 @@ STYLE = """
 .lakescan th { font-weight: normal; opacity: .7; white-space: nowrap; }
 .lakescan pre { overflow: auto; max-height: 28em; padding: .6em .8em; background: var(--soft); border-radius: 6px;
   font: 12px/1.4 ui-monospace, monospace; }
-.lakescan .step { display: grid; grid-template: "name bars number" / 10em 1fr 11em; gap: 0 .8em; align-items: center; }
+.lakescan .step { display: grid; grid-template: "name bars number" / 10em 1fr 13em; gap: 0 .8em; align-items: center; }
 .lakescan .name { grid-area: name; }
 .lakescan .bars { grid-area: bars; display: block; }
 .lakescan .bar { display: block; height: 9px; min-width: 1px; background: var(--bar); border-radius: 2px; }
