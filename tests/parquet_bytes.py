@@ -4,7 +4,10 @@ One column of one value in every row: a dictionary page with the value, and a da
 few bytes stand for as many rows as a run can count.
 """
 
+import struct
+import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
 _MAGIC = b"PAR1"
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
@@ -94,3 +97,10 @@ def _varint(value: int) -> bytes:
     while value > 127:
         found, value = found + bytes([value & 127 | 128]), value >> 7
     return found + bytes([value])
+
+
+def write_sums(file: Path, wrong_at: int) -> None:
+    """Sums beside a file, as Hadoop writes them, of which one is wrong: they stop Hadoop's readers, and nobody else."""
+    data = file.read_bytes()
+    sums = [zlib.crc32(data[at : at + 512]) ^ (at <= wrong_at < at + 512) for at in range(0, len(data), 512)]
+    (file.parent / f".{file.name}.crc").write_bytes(b"crc\0" + struct.pack(f">i{len(sums)}I", 512, *sums))

@@ -24,6 +24,7 @@ OTHERS: dict[str, Any] = {
     "aggregation": Aggregation((), ()),
     "computed": {"_metadata": object()},
     "skip_rows": 1,
+    "from_row": 1,
 }
 DECODING = {"files", "output", "schema", "source", "partition_columns", "pieces"}
 

@@ -93,11 +93,11 @@ def test_equal_files_are_shared_out_equally() -> None:
 
 @given(kinds=st.lists(st.booleans(), min_size=1, max_size=40), parallelism=st.integers(1, 6))
 @settings(max_examples=100, deadline=None)
-def test_at_most_one_task_has_files_with_deleted_rows_and_files_without(kinds: list[bool], parallelism: int) -> None:
-    vectors = pa.array([{"cardinality": 1} if deleted else None for deleted in kinds])
-    files = files_of([8 * MB] * len(kinds)).set_column(3, "deletion_vector", vectors)
+def test_at_most_one_task_has_files_with_log_files_and_files_without(kinds: list[bool], parallelism: int) -> None:
+    logs = pa.array([["a.log"] if merged else None for merged in kinds], pa.list_(pa.string()))
+    files = files_of([8 * MB] * len(kinds)).append_column("log_files", logs)
     tasks = pack(files, parallelism, 32 * MB)
-    found = [task.pieces["deletion_vector"].null_count for task in tasks]
+    found = [task.pieces["log_files"].null_count for task in tasks]
     assert sum(0 < nulls < task.pieces.num_rows for nulls, task in zip(found, tasks, strict=True)) <= 1
     # Files of a kind stay in their order.
     read = [path for task in tasks for path in task.pieces["path"].to_pylist()]

@@ -4,8 +4,6 @@ Which of the two it was is told by an interpreter that is not there: only a scan
 """
 
 import os
-import struct
-import zlib
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -27,12 +25,13 @@ from lakescan.spark.bridge import Bridge
 from lakescan.spark.dsv2.plain_files import plain_columns, plain_pieces
 from tests.compare import bag
 from tests.formats.hudi.builder import HudiBuilder
+from tests.parquet_bytes import write_sums
+from tests.spark.conftest import NO_PYTHON
 from tests.strategies import RandomTable, many, tables
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
 
-NO_PYTHON = "/no/such/python"
 MOMENT = datetime(2024, 5, 17, 12, 30, 15, 123456)
 VALUES: dict[str, tuple[pa.DataType, Any]] = {
     "flag": (pa.bool_(), True),
@@ -63,11 +62,6 @@ def values(rows: int) -> pa.Table:
             for name, (kind, value) in VALUES.items()
         }
     )
-
-
-@pytest.fixture
-def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
 
 
 def scanned(path: str) -> pa.Table:
@@ -270,12 +264,6 @@ def test_a_worker_reads_on_at_the_row_where_sparks_reader_stops(
     assert sorted(found) == [*range(30_000), *range(100_000, 130_000)]
 
 
-def write_sums(file: Path, wrong_at: int) -> None:
-    data = file.read_bytes()
-    sums = [zlib.crc32(data[at : at + 512]) ^ (at <= wrong_at < at + 512) for at in range(0, len(data), 512)]
-    (file.parent / f".{file.name}.crc").write_bytes(b"crc\0" + struct.pack(f">i{len(sums)}I", 512, *sums))
-
-
 def test_what_is_wrong_with_a_file_is_named_also_after_its_first_rows(spark: SparkSession, tmp_path: Path) -> None:
     table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
     table.append(pa.table({"id": range(30_000)}), row_group_size=10_000, compression="none", use_dictionary=False)
@@ -371,11 +359,8 @@ def test_a_plain_task_is_told_as_paths_and_bytes(people: DeltaBuilder) -> None:
     assert (piece["path"], piece["start"]) == (str(people.root / "part-00001.parquet"), 0)
 
 
-@pytest.mark.parametrize("what", ["filter", "limit", "offset", "collation", "char", "deleted rows", "metadata"])
+@pytest.mark.parametrize("what", ["filter", "offset", "collation", "char", "metadata"])
 def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuilder, what: str) -> None:
-    if what == "deleted rows":
-        (add,) = (action for action in people.live_actions() if "add" in action)
-        people.delete(add, [0])
     builder = lakescan.open(people.path).snapshot().scan().select("id", "name")
     notes: dict[str, dict[str, Any]] = {
         "collation": {"__COLLATIONS": {"name": "icu.UNICODE_CI"}},
@@ -384,8 +369,6 @@ def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuild
     schema = StructType([StructField("id", LongType()), StructField("name", StringType(), True, notes.get(what))])
     if what == "filter":
         builder = builder.filter("id > 1")
-    elif what == "limit":
-        builder = builder.limit(1)
     elif what == "offset":
         builder = builder.offset(1)
     elif what == "metadata":
@@ -407,4 +390,4 @@ def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuild
 )
 def test_only_files_on_this_machine_are_plain(location: str, path: str, found: str | None) -> None:
     pieces = pa.table({"path": [path], "deletion_vector": pa.nulls(1)})
-    assert DeltaFiles(Storage(location)).plain_paths(pieces).to_pylist() == [found]
+    assert DeltaFiles(Storage(location)).plain_files(pieces)["path"].to_pylist() == [found]

@@ -24,7 +24,7 @@ rows = sorted((tuple(row) for row in frame.select("part", "col1", "col2").collec
 sums = spark.sql(f"SELECT part, count(*) AS n FROM delta.`{path}` WHERE col1 > 10 GROUP BY part").collect()
 # Files that need no worker: from here on there is none to be had.
 lakescan.spark.bridge.Bridge._worker_interpreter = "/no/such/python"
-plain = sorted(row.id for row in lakescan.read(spark, sys.argv[2]).collect())
+plain = [sorted(row.id for row in lakescan.read(spark, path).collect()) for path in sys.argv[2:]]
 hosts = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
 print("ANSWER" + json.dumps([rows, [tuple(row) for row in sums], len(list(hosts)), plain]))
 spark.stop()
@@ -45,16 +45,19 @@ def test_separate_executors_read_the_same_rows(sample: Callable[[str], Path], tm
     import lakescan
 
     path = str(sample("vectors_mapped"))
-    plain = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64()), ("day", pa.date32())]), ["day"])
+    plain = DeltaBuilder(tmp_path / "plain", pa.schema([("id", pa.int64()), ("day", pa.date32())]), ["day"])
     for day in (1, 2, 3):
         plain.append(pa.table({"id": [day, 10 * day]}), partition={"day": f"2024-01-0{day}"})
-    answer = json.loads(run(ON_A_CLUSTER, path, plain.path).split("ANSWER")[1])
+    deleted = DeltaBuilder(tmp_path / "deleted", pa.schema([("id", pa.int64())]), features=["deletionVectors"])
+    for storage in "ui":
+        deleted.delete(deleted.append(pa.table({"id": range(10)})), [0, 4, 5, 9], storage)
+    answer = json.loads(run(ON_A_CLUSTER, path, plain.path, deleted.path).split("ANSWER")[1])
     here = lakescan.open(path).snapshot().scan().build().to_arrow()
     rows = sorted(((row["part"], row["col1"], row["col2"]) for row in here.to_pylist()), key=str)
     assert [tuple(row) for row in answer[0]] == rows
     assert dict(map(tuple, answer[1])) == Counter(row[0] for row in rows if row[1] is not None and row[1] > 10)
     assert answer[2] == 3, "a driver and two executors"
-    assert answer[3] == [1, 2, 3, 10, 20, 30]
+    assert answer[3] == [[1, 2, 3, 10, 20, 30], [1, 1, 2, 2, 3, 3, 6, 6, 7, 7, 8, 8]]
 
 
 IN_A_RUNNING_SESSION = """

@@ -31,7 +31,8 @@ def snapshot(tmp_path: Path) -> Snapshot:
 def worked(scan: Plan) -> list[pa.RecordBatch]:
     """What the workers give for all of a scan's tasks."""
     read = partition_reader(scan.read_plan)
-    tasks = [pa.record_batch({"task": [pickle.dumps(task)], "given": [0]}) for task in scan.tasks(2)]
+    whole = {"first": [0], "pieces": [2**63 - 1], "row": [0]}
+    tasks = [pa.record_batch({"task": [pickle.dumps(task)], **whole}) for task in scan.tasks(2)]
     return [batch for task in tasks for batch in read(iter([task]))]
 
 

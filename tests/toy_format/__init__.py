@@ -17,6 +17,7 @@ from lakescan.errors import InvalidVersion, VersionNotFound
 from lakescan.io.storage import Storage
 from lakescan.options import TEXT, Option, Options, Read
 from lakescan.predicate import Column
+from lakescan.reader.plan import undeleted_files
 from lakescan.scan.format import Format
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.statistics import statistics_type
@@ -59,8 +60,8 @@ class ToyFiles:
         rows = csv.read_csv(pa.BufferReader(self.storage.read(file["path"])), convert_options=convert)
         return iter(rows.to_batches())
 
-    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
-        return pa.chunked_array([pa.nulls(pieces.num_rows, pa.string())])
+    def plain_files(self, pieces: pa.Table) -> pa.Table:
+        return undeleted_files(pa.chunked_array([pa.nulls(pieces.num_rows, pa.string())]))
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,29 @@ class DataFiles(Protocol):
         """The rows of a file that is no Parquet file, or only a part of what they are made of, with at least these
         columns; None where the file is a Parquet file that says everything itself."""
 
-    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
-        """Where on this machine each file is, if it is a Parquet file whose rows are all wanted, under the names of the
-        plan's source schema; null for any other."""
+    def plain_files(self, pieces: pa.Table) -> pa.Table:
+        """What whoever opens the files without Arrow must know of each: the columns of `PLAIN_FILES`."""
+
+
+PLAIN_FILES = pa.schema(
+    [
+        # Where on this machine the file is, if it is a Parquet file that names its columns as the plan's source schema
+        # does; null where only a worker can read it.
+        ("path", pa.string()),
+        # Which of its rows are deleted, where any are: a deletion vector in this file behind `offset`, or its bytes.
+        ("vector_file", pa.string()),
+        ("vector", pa.binary()),
+        ("vector_offset", pa.int64()),
+        ("vector_size", pa.int64()),
+        ("vector_rows", pa.int64()),
+    ]
+)
+
+
+def undeleted_files(paths: pa.ChunkedArray) -> pa.Table:
+    """`PLAIN_FILES` of files all of whose rows are wanted."""
+    vectors = [pa.nulls(len(paths), field.type) for field in list(PLAIN_FILES)[1:]]
+    return pa.Table.from_arrays([paths, *vectors], schema=PLAIN_FILES)
 
 
 class ComputedColumn(Protocol):
@@ -131,17 +151,19 @@ class ReadTask(_Instructions):
     pieces: pa.Table = field(metadata=_DECODES)
     skip_rows: int = 0
     """How many rows, from the first on, are not given."""
+    from_row: int = 0
+    """Where in its file the first row is that is wanted of the first piece."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrow pickles a slice with the whole table that it is cut from, so each task would carry every file.
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.pieces.schema) as stream:
             stream.write_table(self.pieces)
-        return _received, (sink.getvalue().to_pybytes(), self.skip_rows)
+        return _received, (sink.getvalue().to_pybytes(), self.skip_rows, self.from_row)
 
 
-def _received(stream: bytes, skip_rows: int) -> ReadTask:
-    return ReadTask(pa.ipc.open_stream(stream).read_all(), skip_rows)
+def _received(stream: bytes, skip_rows: int, from_row: int) -> ReadTask:
+    return ReadTask(pa.ipc.open_stream(stream).read_all(), skip_rows, from_row)
 
 
 @dataclass(frozen=True)

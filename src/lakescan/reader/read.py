@@ -35,7 +35,7 @@ def rows_of_pieces(plan: ReadPlan, task: ReadTask) -> Iterator[tuple[int, pa.Rec
     """The rows of a task before any are put together, each batch with the number of the piece that it is of."""
     left, skip = plan.limit, task.skip_rows
     for at, piece in enumerate(_pieces(task.pieces)):
-        for batch in _read_piece(plan, piece):
+        for batch in _read_piece(plan, piece, 0 if at else task.from_row):
             skipped = min(skip, batch.num_rows)
             batch = batch.slice(skipped, left)
             skip -= skipped
@@ -47,7 +47,7 @@ def rows_of_pieces(plan: ReadPlan, task: ReadTask) -> Iterator[tuple[int, pa.Rec
                     return
 
 
-def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def _read_piece(plan: ReadPlan, piece: Mapping[str, Any], from_row: int) -> Iterator[pa.RecordBatch]:
     stored = [at for at, field in enumerate(plan.schema) if _is_stored(plan, field)]
     besides = [field for _, fields in _computed(plan) for field in fields]
     schema = pa.schema([plan.schema.field(at) for at in stored] + besides)
@@ -70,10 +70,15 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any]) -> Iterator[pa.RecordB
         check_positions(rows.name, deleted.last, rows.num_rows)
     for group in rows.groups(piece["start"], piece["length"], plan.skip):
         position = group.first_row
+        if position + group.num_rows <= from_row:
+            continue
         if deleted is not None and len(deleted.between(position, position + group.num_rows)) == group.num_rows:
             continue
         for batch in rows.batches(group):
             start, position = position, position + batch.num_rows
+            if start < from_row:
+                batch = batch.slice(from_row - start)
+                start = position - batch.num_rows
             # Positions travel with the rows, so that whatever drops rows drops theirs.
             numbered = _with_positions(batch, start) if plan.computed else batch
             yield _finish(plan, _without(numbered, deleted, start), piece)

@@ -20,7 +20,6 @@ OPEN_BYTES = 4 << 20
 # A file is cut into no more pieces: its size is only what its writer said, and where it is not so long most of them
 # would open it for nothing.
 _MOST_PIECES = 1024
-_MORE_TO_DO_THAN_DECODING = ("deletion_vector", "log_files")
 ROW_COUNT = "row_count"
 # The size and the number of rows are what a file is held against when it is opened.
 _EVERY_TASK_NEEDS = ("path", "size", ROW_COUNT, "partition", "deletion_vector", "log_files", "written")
@@ -83,8 +82,9 @@ def piece_bytes(pieces: pa.Table) -> int:
 
 
 def _by_work(files: pa.Table) -> pa.Table:
-    """Files that are wanted as they are before those with deleted rows or log files, so that few tasks have both kinds:
-    a task of the first kind alone can do without a worker."""
-    known = [name for name in _MORE_TO_DO_THAN_DECODING if name in files.column_names]
-    more = np.logical_or.reduce([files[name].is_valid().to_numpy() for name in known])
-    return files.take(np.argsort(more, kind="stable")) if np.any(more) and not np.all(more) else files
+    """Files that are wanted as they are before those with log files, so that few tasks have both kinds: a task of the
+    first kind alone can do without a worker."""
+    if "log_files" not in files.column_names:
+        return files
+    merged = files["log_files"].is_valid().to_numpy()
+    return files.take(np.argsort(merged, kind="stable")) if np.any(merged) and not np.all(merged) else files

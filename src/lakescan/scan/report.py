@@ -68,6 +68,8 @@ class ScanReport:
     aggregation: str = ""
     readers: tuple[tuple[str, int], ...] = ()
     """Who reads, and how many tasks; empty where no task has been made."""
+    why_workers: tuple[str, ...] = ()
+    """Why workers read those tasks that they read."""
     reading_ms: float | None = None
     """How long tasks took, all together; None where none has run."""
     rows: int | None = None
@@ -120,6 +122,7 @@ class ScanReport:
             "rows_deleted": self.rows_deleted,
             "planning_ms": self.planning_ms,
             "tasks": dict(self.readers),
+            "why_workers": list(self.why_workers),
             "reading_ms": self.reading_ms,
             "rows": self.rows,
         }
@@ -144,12 +147,18 @@ class ScanReport:
             lines.append(f"  aggregates: {shown(self.aggregation)}, from {source}")
         lines.append(f"  rows dropped by deletion vectors: {self.rows_deleted}")
         if self.readers:
-            lines.append(f"  tasks:   {', '.join(f'{tasks} by {reader}' for reader, tasks in self.readers)}")
+            tasks = ", ".join(f"{tasks} by {reader}" for reader, tasks in self.readers)
+            lines.append(f"  tasks:   {tasks}{shown_reasons(self.why_workers)}")
         lines.append(f"  planned in {duration(self.planning_ms)}")
         if self.reading_ms is not None:
             rows = "" if self.rows is None else f", {count(self.rows, 'rows')}"
             lines.append(f"  read in {duration(self.reading_ms)} of the tasks' time{rows}")
         return "\n".join(lines)
+
+
+def shown_reasons(reasons: tuple[str, ...]) -> str:
+    """Reasons behind what they are of; nothing where there are none."""
+    return f" ({', '.join(map(shown, reasons))})" if reasons else ""
 
 
 @dataclass(frozen=True, repr=False)

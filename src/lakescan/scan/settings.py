@@ -39,8 +39,7 @@ class Settings:
     aggregates: bool = _switch("[Aggregates](aggregates.md) are answered from metadata where it is exact.")
     partial_aggregates: bool = _switch("What is left of an aggregate is computed in the workers.")
     plain_files: bool = _switch(
-        "[Files that need nothing but decoding](reading.md#which-process-reads) are read by Spark's own Parquet "
-        "reader, without a worker.",
+        "[What Spark's own Parquet reader can read](reading.md#which-process-reads) is read by it, without a worker.",
         of_streams=True,
     )
     statistics: bool = _switch("The optimizer is told rows and columns' statistics, not only bytes.")

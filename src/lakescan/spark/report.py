@@ -31,6 +31,7 @@ def _report(scan: SparkScan | MetadataScan, figures: list[tuple[object, Measured
     return replace(
         found,
         readers=scan.readers,
+        why_workers=scan.why_workers,
         rows=sum(rows) if rows else None,
         reading_ms=float(sum(times)) if times else None,
     )

@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.formats.delta.deletion_vector import DeletedRows, DeletionVectors
+from lakescan.formats.delta.deletion_vector import DeletedRows, DeletionVectors, with_vectors
 from lakescan.formats.delta.log.names import stored_path
 from lakescan.io.storage import Storage
+from lakescan.reader.plan import undeleted_files
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,10 @@ class DeltaFiles:
     def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
         return None
 
-    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
+    def plain_files(self, pieces: pa.Table) -> pa.Table:
         paths = pieces["path"]
         if pc.any(pc.match_substring(paths, "%")).as_py():
             paths = pa.chunked_array([pa.array(map(stored_path, paths.to_pylist()), pa.string())])
-        return pc.if_else(pieces["deletion_vector"].is_null(), self.storage.local_paths(paths), None)
+        found = undeleted_files(self.storage.local_paths(paths))
+        deleted = pieces["deletion_vector"]
+        return found if deleted.null_count == len(deleted) else with_vectors(self.storage, found, deleted)

@@ -14,10 +14,14 @@ from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakescan.errors import CorruptDeletionVector, MissingDeletionVector
 from lakescan.formats.delta.log.names import stored_path
 from lakescan.io.storage import Storage
+from lakescan.reader.plan import PLAIN_FILES
+from lakescan.types.columns import member
 
 if TYPE_CHECKING:
     from pyroaring import BitMap64
@@ -94,6 +98,39 @@ class DeletionVectors:
         if zlib.crc32(data) != checksum:
             raise CorruptDeletionVector(name, f"its checksum is {zlib.crc32(data):08x} and should be {checksum:08x}")
         return data
+
+
+def with_vectors(storage: Storage, files: pa.Table, vectors: pa.ChunkedArray) -> pa.Table:
+    """`PLAIN_FILES` with where each file's vector is; without a path where a worker has to look, or to say what is
+    wrong with what the log says."""
+    # Vectors of one commit are mostly in one file, whose name has to be worked out once.
+    texts = pc.binary_join_element_wise(member(vectors, "storageType"), member(vectors, "pathOrInlineDv"), "")
+    coded = texts.combine_chunks().dictionary_encode()
+    stored, inline = zip(*map(_place, coded.dictionary.to_pylist()), strict=True)
+    paths = storage.local_paths(pa.chunked_array([pa.array(stored, pa.string())]))
+    found = {
+        "vector_file": paths.take(coded.indices),
+        "vector": pa.chunked_array([pa.array(inline, pa.binary()).take(coded.indices)]),
+        "vector_offset": pc.coalesce(member(vectors, "offset"), 0).cast(pa.int64()),
+        "vector_size": member(vectors, "sizeInBytes").cast(pa.int64()),
+        "vector_rows": member(vectors, "cardinality").cast(pa.int64()),
+    }
+    known = pc.or_(vectors.is_null(), pc.or_(found["vector_file"].is_valid(), found["vector"].is_valid()))
+    known = pc.and_(known, pc.or_(vectors.is_null(), found["vector_size"].is_valid()))
+    known = pc.and_(known, pc.or_(vectors.is_null(), found["vector_rows"].is_valid()))
+    return pa.table({"path": pc.if_else(known, files["path"], None), **found}, PLAIN_FILES)
+
+
+def _place(text: str | None) -> tuple[str | None, bytes | None]:
+    """The file of a vector, or the vector, by its storage type and what stands behind it."""
+    kind, where = (text or " ")[0], (text or " ")[1:]
+    try:
+        if kind == "i":
+            return None, _decode85(where, "")
+        return (relative_path(where) if kind == "u" else stored_path(where) if kind == "p" else None), None
+    except CorruptDeletionVector:
+        # A worker that reads the file says so, of just that file.
+        return None, None
 
 
 def relative_path(encoded: str) -> str:

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 
 import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.BitVector;
@@ -45,8 +46,8 @@ import scala.collection.immutable.Nil$;
 
 /**
  * Readers whose Arrow batches, as a Python worker sends them, reach Spark as columns: Spark's own factory for Python
- * turns every batch into rows first. A task that needs nothing but decoding is read without a worker where
- * {@link PlainFiles} can. Janino compiles this, so types are as they are after erasure.
+ * turns every batch into rows first. What {@link PlainFiles} can read is read without a worker. Janino compiles this, so
+ * types are as they are after erasure.
  */
 public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final PythonFunction function;
@@ -58,8 +59,9 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final StructType stored;
   private final StructType partitions;
   private final int[] places;
+  private final byte[] filters;
 
-  /** The last three are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
+  /** The last four are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
   public ArrowReaderFactory(
       PythonFunction function,
       StructType schema,
@@ -69,7 +71,8 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       boolean limited,
       StructType stored,
       StructType partitions,
-      int[] places) {
+      int[] places,
+      byte[] filters) {
     this.function = function;
     this.schema = schema;
     this.timeZone = timeZone;
@@ -79,6 +82,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     this.stored = stored;
     this.partitions = partitions;
     this.places = places;
+    this.filters = filters;
   }
 
   public boolean supportColumnarReads(InputPartition partition) {
@@ -98,18 +102,18 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     byte[] pickled = new byte[parts.remaining()];
     parts.get(pickled);
     return pieces.length == 0
-        ? worker(task.index(), pickled, 0).reading(bytes)
+        ? worker(task.index(), pickled, 0, Long.MAX_VALUE, 0).reading(bytes)
         : new PlainReader(this, task.index(), pickled, pieces);
   }
 
-  private PlainFiles plainFiles(byte[] pieces) throws IOException {
-    return PlainFiles.open(pieces, stored, partitions, places);
+  private PlainFiles plainFiles() throws IOException {
+    return new PlainFiles(stored, partitions, places, filters);
   }
 
-  /** A reader in a worker that leaves out the first rows of the task. */
-  private WorkerReader worker(int index, byte[] pickled, long given) {
-    Object row = new GenericInternalRow(new Object[] {pickled, Long.valueOf(given)});
-    Object wrapped = new GenericInternalRow(new Object[] {row});
+  /** A reader in a worker of some pieces of the task, of the first of them from a row of its file on. */
+  private WorkerReader worker(int index, byte[] pickled, long first, long pieces, long row) {
+    Object[] told = {pickled, Long.valueOf(first), Long.valueOf(pieces), Long.valueOf(row)};
+    Object wrapped = new GenericInternalRow(new Object[] {new GenericInternalRow(told)});
     Iterator input = Iterator$.MODULE$.single(Iterator$.MODULE$.single(wrapped));
     TaskContext context = TaskContext.get();
     WorkerReader reader = new WorkerReader(runner().compute(input, index, context), schema, limited);
@@ -121,7 +125,12 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private BasePythonRunner runner() {
     Object functions = Nil$.MODULE$.$colon$colon(function);
     Object chained = new ChainedPythonFunctions((scala.collection.immutable.Seq) functions);
-    StructType task = new StructType().add("task", DataTypes.BinaryType).add("given", DataTypes.LongType);
+    StructType task =
+        new StructType()
+            .add("task", DataTypes.BinaryType)
+            .add("first", DataTypes.LongType)
+            .add("pieces", DataTypes.LongType)
+            .add("row", DataTypes.LongType);
     StructType input = new StructType().add("struct", task);
     Object[] known = {
       Nil$.MODULE$.$colon$colon(new Tuple2(chained, Long.valueOf(0))),
@@ -145,55 +154,94 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   }
 
   /**
-   * Rows of plain files. Whatever Spark's reader cannot read, be it from the first row on or later, is left to a
-   * worker, which takes over at that row: it reads more than Spark does, or says what is wrong with the file.
+   * The pieces of a task in their order, each read by Spark's own reader where it can. Whatever that cannot read, be it
+   * from the first row on or later, is left to a worker, which takes over at that row: it reads more than Spark does,
+   * or says what is wrong with the file. The pieces behind it are Spark's again.
    */
   private static final class PlainReader implements PartitionReader {
     private static final Logger LOG = LoggerFactory.getLogger(PlainReader.class);
     private final ArrowReaderFactory factory;
     private final int index;
     private final byte[] pickled;
-    private PlainFiles plain;
+    private final PlainFiles files;
+    private final List pieces;
+    private int next;
+    private PlainFiles.Rows rows;
     private WorkerReader worker;
-    private long given;
 
     PlainReader(ArrowReaderFactory factory, int index, byte[] pickled, byte[] pieces) {
       this.factory = factory;
       this.index = index;
       this.pickled = pickled;
       try {
-        plain = factory.plainFiles(pieces);
-      } catch (Exception error) {
-        LOG.info("A worker reads what Spark's own reader does not open", error);
+        this.files = factory.plainFiles();
+        this.pieces = FilePiece.of(pieces);
+      } catch (IOException error) {
+        throw new IllegalStateException("A task cannot be read as the driver wrote it", error);
       }
     }
 
     public boolean next() throws IOException {
-      if (plain != null) {
-        try {
-          boolean more = plain.next();
-          given += more ? ((ColumnarBatch) plain.get()).numRows() : 0;
-          return more;
-        } catch (Exception error) {
-          plain.close();
-          plain = null;
-          TaskContext.get().killTaskIfInterrupted();
-          LOG.info("A worker reads on where Spark's own reader stopped", error);
+      while (worker != null || rows != null || next < pieces.size()) {
+        if (worker != null) {
+          if (worker.next()) {
+            return true;
+          }
+          worker = null;
+        } else if (rows != null) {
+          if (hasRows()) {
+            return true;
+          }
+        } else {
+          open();
         }
       }
-      if (worker == null) {
-        worker = factory.worker(index, pickled, given);
-      }
-      return worker.next();
+      InputFileBlockHolder$.MODULE$.unset();
+      return false;
     }
 
     public Object get() {
-      return plain != null ? plain.get() : worker.get();
+      return worker != null ? worker.get() : rows.batch();
     }
 
     public void close() throws IOException {
-      if (plain != null) {
-        plain.close();
+      if (rows != null) {
+        rows.close();
+        rows = null;
+      }
+    }
+
+    private boolean hasRows() throws IOException {
+      try {
+        if (rows.next()) {
+          return true;
+        }
+        close();
+      } catch (Exception error) {
+        long row = rows.position();
+        close();
+        TaskContext.get().killTaskIfInterrupted();
+        LOG.info("A worker reads on where Spark's own reader stopped", error);
+        worker = factory.worker(index, pickled, next - 1, 1, row);
+      }
+      return false;
+    }
+
+    /** Opens the next piece that Spark's reader can read; those before it are one worker's. */
+    private void open() {
+      int first = next;
+      while (rows == null && next < pieces.size()) {
+        try {
+          rows = files.open((FilePiece) pieces.get(next));
+        } catch (Exception error) {
+          TaskContext.get().killTaskIfInterrupted();
+          LOG.info("A worker reads what Spark's own reader does not open", error);
+        }
+        next++;
+      }
+      int left = next - first - (rows == null ? 0 : 1);
+      if (left > 0) {
+        worker = factory.worker(index, pickled, first, left, 0);
       }
     }
   }

@@ -20,7 +20,18 @@ JavaClasses: TypeAlias = Any  # java.lang.Class, by Py4J
 
 _PACKAGE = "lakescan."
 # Each may use those before it.
-_SOURCES = ("InputBytes", "PlainFiles", "ArrowReaderFactory")
+_SOURCES = (
+    "InputBytes",
+    "Selection",
+    "SelectedColumn",
+    "DeletedRows",
+    "FilePiece",
+    "StoredColumns",
+    "PushedFilters",
+    "PageFilter",
+    "PlainFiles",
+    "ArrowReaderFactory",
+)
 # Spark finds the class of a metric by its name.
 _METRICS = ("CountMetric", "SizeMetric")
 _sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()

@@ -351,12 +351,13 @@ class Bridge:
         large = conf.arrowUseLargeVarTypes()
         arguments = [function, self.data_type(schema.json()), self.time_zone, large, settings, limited]
         if plain is None:
-            arguments += [None, None, None]
+            arguments += [None, None, None, None]
         else:
             places = self._gateway.new_array(self._gateway.jvm.int, len(plain.places))
             for at, place in enumerate(plain.places):
                 places[at] = place
-            arguments += [self.data_type(plain.stored.json()), self.data_type(plain.partitions.json()), places]
+            filters = None if plain.filters is None else bytearray(plain.filters)
+            arguments += [self.data_type(plain.stored.json()), self.data_type(plain.partitions.json()), places, filters]
         constructor = executor_class(self, "ArrowReaderFactory").getConstructors()[0]
         return constructor.newInstance(self.array("java.lang.Object", arguments))
 

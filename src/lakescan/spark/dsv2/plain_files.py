@@ -1,25 +1,31 @@
-"""Tasks whose rows are wanted as their files hold them: Spark's own Parquet reader decodes these in the executor.
+"""Tasks that executors read by themselves, with Spark's own Parquet reader, and those that are left to workers.
 
-Nothing may be left to do but decoding, as the plan and the task say themselves: no row filtered, deleted, merged,
-counted or cut off, every column in the file under one name and of a simple type. What only a file's footer says is
-looked at where the file is opened, by `PlainFiles.java`; a file that differs is read by a worker, as every other task.
+Executors leave out deleted rows and rows that a filter drops; a worker aggregates, merges, sorts, computes columns and
+reads what Spark's reader does not. What the plan and the task say is decided here. What only a file's footer says is
+looked at where the file is opened, by `PlainFiles.java`; a file that differs is read by a worker, and only that file.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TypeGuard
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     ByteType,
+    DataType,
     DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
     LongType,
+    MapType,
     ShortType,
     StringType,
     StructField,
@@ -28,13 +34,22 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakescan.predicate import TRUE
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.packing import ROW_COUNT
 from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.filter_words import FilterWords, only_drops_nulls
 from lakescan.types.columns import member
 from lakescan.types.schema import FIELD_ID
 
 _NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
+# A file that is to be filtered is looked at in the executor where leaving out pages of it may pay: what is known of its
+# pages is read from its end, and then a worker may read it all the same.
+WORTH_LOOKING_AT_PAGES = 4 << 20
+# What `PlainFiles.java` calls a column of its own.
+_POSITIONS = "_tmp_metadata_row_index"
+# Where Spark's StructFields have the id of a Parquet column.
+_SPARKS_FIELD_ID = "parquet.field.id"
 _SIMPLE = (*_NUMBERS, BooleanType, StringType, BinaryType, DateType, TimestampType, TimestampNTZType)
 
 
@@ -46,40 +61,97 @@ class PlainColumns:
     partitions: StructType
     places: tuple[int, ...]
     """For each column of the scan, where it is among the stored ones with the partition's behind them."""
+    filters: bytes | None = None
+    """What `PushedFilters.java` is told."""
 
 
-def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | None:
-    """The columns of a scan whose files may be plain, None where no task of it can be."""
-    if not plan.only_decodes or not len(plan.output):
-        return None
-    notes = schema.jsonValue()
-    stored, partitions = [], []
-    for field, source, wanted in zip(plan.schema, plan.source, schema.fields, strict=True):
-        if not isinstance(wanted.dataType, _SIMPLE) or plain_field(notes, (wanted.name,)) is None:
-            return None
-        if field.name in plan.partition_columns:
+def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | str:
+    """The columns of a scan that executors may read by themselves; why none of its tasks can do without a worker, where
+    that is so."""
+    more = _more_than_decoding(plan)
+    if more:
+        return more
+    order = sorted(range(len(plan.schema)), key=lambda at: plan.schema.field(at).name in plan.partition_columns)
+    notes, stored, partitions = schema.jsonValue(), [], []
+    for at in order:
+        field, source = plan.schema.field(at), plan.source.field(at)
+        own = at < len(plan.output)
+        # A filter is pushed only where its columns are plain ones.
+        wanted = schema.fields[at] if own else StructField(field.name, from_arrow_type(field.type, True))
+        found = _stored(wanted, field, source)
+        simple = isinstance(wanted.dataType, _SIMPLE)
+        if own and plain_field(notes, (wanted.name,)) is None:
+            return f"the type of {field.name}"
+        if field.name in plan.partition_columns and simple:
             partitions.append(StructField(field.name, wanted.dataType, wanted.nullable))
-        elif _is_stored_as_it_is(field, source):
-            stored.append(StructField(source.name, wanted.dataType, wanted.nullable))
+        elif field.name in plan.partition_columns or found is None or source.name == _POSITIONS:
+            return f"the type of {field.name}"
         else:
-            return None
+            stored.append(found)
     if not stored:
-        return None
-    of_the_partition = [field.name in plan.partition_columns for field in plan.schema]
-    order = sorted(range(len(of_the_partition)), key=of_the_partition.__getitem__)
-    return PlainColumns(StructType(stored), StructType(partitions), tuple(map(order.index, range(len(order)))))
+        return "no column of the files"
+    places = tuple(order.index(at) for at in range(len(plan.output)))
+    words = FilterWords([plan.schema.field(at) for at in order])
+    not_null, wanted_rows = words.not_null(plan.filter), words.part(plan.skip)
+    rows = words.whole(plan.filter) if not_null is None else ""
+    if rows is None:
+        return "a filter that Arrow evaluates"
+    filters = words.stream(rows, not_null or "", wanted_rows) if rows or not_null or wanted_rows else None
+    return PlainColumns(StructType(stored), StructType(partitions), places, filters)
 
 
-def plain_pieces(plan: ReadPlan, columns: PlainColumns | None, tasks: Sequence[ReadTask | ReadyRows]) -> list[bytes]:
-    """What an executor needs to read each task by itself, as an Arrow stream; empty where a worker has to."""
-    known = [task.pieces for task in tasks if isinstance(task, ReadTask) and task.only_decodes]
-    if columns is None or not known or len(known) < len(tasks):
+def _more_than_decoding(plan: ReadPlan) -> str:
+    """What a worker has to do to rows, beyond filtering them; nothing where executors can do without one."""
+    named = {"aggregates": plan.aggregation, "top-n": plan.top, "columns of metadata": plan.computed}
+    for what, found in named.items():
+        if found:
+            return what
+    # Spark takes no more rows than its limit, whoever reads them; a filter, and what it skips, is looked at below.
+    rest = replace(plan, filter=TRUE, skip=TRUE, limit=None, output=plan.schema)
+    if not rest.only_decodes or list(plan.schema)[: len(plan.output)] != list(plan.output):
+        return "more to do than decoding"
+    return "" if len(plan.output) else "no columns"
+
+
+def plain_pieces(plan: ReadPlan, columns: PlainColumns | str, tasks: Sequence[ReadTask | ReadyRows]) -> list[bytes]:
+    """What an executor needs to read each task by itself, as an Arrow stream; empty where a worker has to.
+
+    A piece without a path is one that a worker has to read."""
+    known = [task.pieces for task in tasks if _is_plain(task)]
+    if isinstance(columns, str) or not known:
         return [b""] * len(tasks)
     # All tasks at once: a call of Arrow's takes longer than what it does for the few files of one.
     told = _told(plan, columns, pa.concat_tables(known).combine_chunks())
     ends = accumulate(pieces.num_rows for pieces in known)
-    spans = ((end - pieces.num_rows, pieces.num_rows) for end, pieces in zip(ends, known, strict=True))
-    return [_stream(told.slice(first, count)) for first, count in spans]
+    streams = (_stream(told.slice(end - len(pieces), len(pieces))) for end, pieces in zip(ends, known, strict=True))
+    return [next(streams) if _is_plain(task) else b"" for task in tasks]
+
+
+def why_workers(
+    plan: ReadPlan, columns: PlainColumns | str, tasks: Sequence[ReadTask | ReadyRows], pieces: Sequence[bytes]
+) -> tuple[str, ...]:
+    """Why workers read the tasks that executors are told nothing of: for people."""
+    left = [task for task, told in zip(tasks, pieces, strict=True) if not told]
+    if not left:
+        return ()
+    return (columns,) if isinstance(columns, str) else tuple(_why(plan, left))
+
+
+def _why(plan: ReadPlan, tasks: Sequence[ReadTask | ReadyRows]) -> list[str]:
+    """Why workers read these tasks of a scan whose columns are plain."""
+    known = [task.pieces for task in tasks if _is_plain(task)]
+    reasons = ["an offset"] if len(known) < len(tasks) else []
+    if known:
+        pieces = pa.concat_tables(known)
+        merged = "log_files" in pieces.column_names and pieces["log_files"].null_count < pieces.num_rows
+        near = plan.files.plain_files(pieces)["path"].null_count < pieces.num_rows
+        reasons += ["log files to merge"] if merged else []
+        reasons += ["small files to filter"] if near else [] if merged else ["files that are not on this machine"]
+    return reasons
+
+
+def _is_plain(task: ReadTask | ReadyRows) -> TypeGuard[ReadTask]:
+    return isinstance(task, ReadTask) and task.only_decodes
 
 
 def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordBatch:
@@ -89,12 +161,16 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
         for at, name in enumerate(columns.partitions.names)
     }
     said = {name: pieces[name] for name in ("start", "length", "size", ROW_COUNT)}
-    found = {"path": plan.files.plain_paths(pieces), **said, **values}
+    files = plan.files.plain_files(pieces)
+    paths = files["path"]
+    if plan.filter != TRUE and not only_drops_nulls(plan.filter):
+        paths = pc.if_else(pc.less(pc.fill_null(pieces["size"], 0), WORTH_LOOKING_AT_PAGES), None, paths)
+    found = {"path": paths, **said, **{name: files[name] for name in files.column_names[1:]}, **values}
     return pa.RecordBatch.from_struct_array(pa.table(found).to_struct_array().combine_chunks())
 
 
 def _stream(pieces: pa.RecordBatch) -> bytes:
-    if pieces.column(0).null_count:
+    if pieces.column(0).null_count == pieces.num_rows:
         return b""
     sink = pa.BufferOutputStream()
     with pa.RecordBatchStreamWriter(sink, pieces.schema) as stream:
@@ -102,5 +178,25 @@ def _stream(pieces: pa.RecordBatch) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _is_stored_as_it_is(field: pa.Field, source: pa.Field) -> bool:
-    return field.type.equals(source.type) and FIELD_ID not in (source.metadata or {})
+def _stored(wanted: StructField, field: pa.Field, source: pa.Field) -> StructField | None:
+    """A column as its files name it and its fields; None where they may hold it in another type."""
+    kind = _stored_type(wanted.dataType, field.type, source.type)
+    found = (source.metadata or {}).get(FIELD_ID)
+    notes = {} if found is None else {_SPARKS_FIELD_ID: int(found)}
+    return None if kind is None else StructField(source.name, kind, wanted.nullable, notes)
+
+
+def _stored_type(wanted: DataType, type_: pa.DataType, source: pa.DataType) -> DataType | None:
+    match wanted:
+        case StructType():
+            fields = [_stored(*each) for each in zip(wanted.fields, type_, source, strict=True)]
+            known = [field for field in fields if field is not None]
+            return StructType(known) if known and len(known) == len(fields) else None
+        case ArrayType():
+            element = _stored_type(wanted.elementType, type_.value_type, source.value_type)
+            return None if element is None else ArrayType(element, wanted.containsNull)
+        case MapType():
+            key = _stored_type(wanted.keyType, type_.key_type, source.key_type)
+            value = _stored_type(wanted.valueType, type_.item_type, source.item_type)
+            return None if key is None or value is None else MapType(key, value, wanted.valueContainsNull)
+    return wanted if isinstance(wanted, _SIMPLE) and type_.equals(source) else None

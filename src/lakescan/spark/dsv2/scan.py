@@ -6,7 +6,8 @@ Filters that Spark finds at run time hold for the next batch only: another use o
 """
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from pyspark.sql.types import StructType
@@ -15,16 +16,26 @@ from lakescan.predicate import Predicate, conjoin, exact
 from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import at_run_time, read_plan
+from lakescan.scan.report import shown_reasons
 from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
-from lakescan.spark.bridge.tasks import Task, input_partitions
+from lakescan.spark.bridge.tasks import input_partitions
 from lakescan.spark.dsv2.columns import plain_field
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
-from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
+from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces, why_workers
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.statistics import SparkStatistics
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """A plan's tasks, and what executors are told of each."""
+
+    plan: Plan
+    tasks: list[ReadTask | ReadyRows]
+    pieces: list[bytes]
 
 
 class SparkScan(BatchScan):
@@ -37,8 +48,8 @@ class SparkScan(BatchScan):
         self._schema = schema
         self._found_at_run_time: list[Predicate] = []
         self._at_run_time: Plan | None = None
-        self.readers: tuple[tuple[str, int], ...] = ()
-        """Who reads, and how many tasks, of the last batch; empty before there was one."""
+        self._tasks: _Tasks | None = None
+        self._has_run = False
 
     @cached_property
     def token(self) -> str:
@@ -58,7 +69,13 @@ class SparkScan(BatchScan):
         return self.bridge.data_type(self._schema.json())
 
     def description(self) -> str:
-        return self.spec.description
+        if self._planning.plan.exception() is not None:
+            # A plan that failed fails the query, and not whoever describes it.
+            return self.spec.description
+        found = self._divided(self.last_run)
+        who = ", ".join(f"{count} by {reader}" for reader, count in _readers(found.tasks, found.pieces))
+        why = self._why(found)
+        return f"{self.spec.description} tasks=[{who}{shown_reasons(why)}]"
 
     def toBatch(self) -> "SparkBatch":
         found, self._found_at_run_time = self._found_at_run_time, []
@@ -103,27 +120,51 @@ class SparkScan(BatchScan):
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
 
-    def input_partitions(self, plan: Plan) -> JavaObject:
-        return input_partitions(self.bridge, self._shipped_tasks(plan, plan.tasks(self.bridge.parallelism)))
+    @property
+    def readers(self) -> tuple[tuple[str, int], ...]:
+        """Who reads, and how many tasks, of the last batch; empty before there was one."""
+        found = self._tasks
+        return _readers(found.tasks, found.pieces) if found is not None and self._has_run else ()
 
-    def _shipped_tasks(self, plan: Plan, tasks: Sequence[ReadTask | ReadyRows]) -> Iterable[Task]:
-        plain = plain_pieces(plan.read_plan, self._plain_columns, tasks)
-        self.readers = _readers(tasks, plain)
-        return zip(map(pickle.dumps, tasks), plain, plan.bytes_of(tasks), strict=True)
+    @property
+    def why_workers(self) -> tuple[str, ...]:
+        """Why workers read what they do of the last batch; empty before there was one."""
+        found = self._tasks
+        return self._why(found) if found is not None and self._has_run else ()
+
+    def _why(self, found: _Tasks) -> tuple[str, ...]:
+        return why_workers(found.plan.read_plan, self._plain_columns, found.tasks, found.pieces)
+
+    def input_partitions(self, plan: Plan) -> JavaObject:
+        self._has_run = True
+        found = self._divided(plan)
+        shipped_tasks = zip(map(pickle.dumps, found.tasks), found.pieces, plan.bytes_of(found.tasks), strict=True)
+        return input_partitions(self.bridge, shipped_tasks)
+
+    def _divided(self, plan: Plan) -> "_Tasks":
+        # Spark describes a scan several times a query, before it runs and after.
+        found = self._tasks
+        if found is None or found.plan is not plan:
+            tasks = plan.tasks(self.bridge.parallelism)
+            self._tasks = found = _Tasks(plan, tasks, plain_pieces(plan.read_plan, self._plain_columns, tasks))
+        return found
 
     def reader_factory(self) -> JavaObject:
         limited = self.spec.limit is not None
         schema = worker_schema(self._schema)
         read = shipped(partition_reader(self._read_plan))
-        return self.bridge.reader_factory(read, schema, limited, self._plain_columns)
+        plain = self._plain_columns
+        return self.bridge.reader_factory(read, schema, limited, None if isinstance(plain, str) else plain)
 
     @cached_property
     def _read_plan(self) -> ReadPlan:
         return read_plan(self.spec)
 
     @cached_property
-    def _plain_columns(self) -> PlainColumns | None:
-        return plain_columns(self._read_plan, self._schema) if self.spec.settings.plain_files else None
+    def _plain_columns(self) -> PlainColumns | str:
+        if not self.spec.settings.plain_files:
+            return "lakescan.pushdown.plain_files is off"
+        return plain_columns(self._read_plan, self._schema)
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")

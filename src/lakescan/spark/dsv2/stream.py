@@ -155,18 +155,18 @@ class BatchPlanner(Proxy):
             )
             yield from zip(map(pickle.dumps, found), plain, sizes, strict=True)
 
-    def _plain_columns(self, task: StreamTask) -> PlainColumns | None:
-        """The columns with which Spark's own reader may read a task, None where a worker has to.
+    def _plain_columns(self, task: StreamTask) -> PlainColumns | str:
+        """The columns with which Spark's own reader may read a task, why a worker has to where it cannot.
 
         They are one set for all batches, as the factory of readers is one: files that name their columns otherwise are
         a worker's.
         """
         if not self._table.settings.plain_files:
-            return None
+            return "lakescan.pushdown.plain_files is off"
         found = plain_columns(task.plan, self._schema)
         if not self._planned:
-            self._plain, self._planned = found, True
-        return found if found == self._plain else None
+            self._plain, self._planned = None if isinstance(found, str) else found, True
+        return found if found == self._plain else "columns of another batch"
 
     def _narrow(self, told: JavaObject) -> JavaObject:
         """The scan of some columns (a line each) with some predicates."""

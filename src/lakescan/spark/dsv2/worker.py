@@ -40,7 +40,7 @@ Reader = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def partition_reader(plan: ReadPlan) -> Reader:
-    """The function that Spark sends to its workers; it gets its task, and how many of its rows to leave out."""
+    """The function that Spark sends to its workers; it gets its task, and which part of that to read."""
 
     def read(tasks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _rows_of_tasks(tasks, lambda task: StreamTask(plan, task))
@@ -57,10 +57,10 @@ def _rows_of_tasks(tasks: Iterator[pa.RecordBatch], planned: Callable[[Any], Str
     send_at_once()
     keep_what_is_loaded()
     for batch in tasks:
-        for pickled, given in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
+        for pickled, *part in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
             found = planned(pickle.loads(pickled))
             try:
-                yield from _rows_after_their_file(found.plan, _the_rest(found.task, given))
+                yield from _rows_after_their_file(found.plan, _part(found.task, *part))
             except LakescanError as error:
                 # The message says it all: which file, what is wrong, what to do. Our own frames only hide it.
                 raise error.with_traceback(None) from None
@@ -130,9 +130,12 @@ def _sendable(type_: Any) -> Any:
     return type_
 
 
-def _the_rest(task: ReadTask | ReadyRows, given: int) -> ReadTask | ReadyRows:
-    """The task without its first rows, which Spark's own reader has given; it never begins with ready ones."""
-    return replace(task, skip_rows=task.skip_rows + given) if isinstance(task, ReadTask) else task
+def _part(task: ReadTask | ReadyRows, first: int, pieces: int, row: int) -> ReadTask | ReadyRows:
+    """The task's pieces from `first` on, without those that Spark's own reader takes; of the first one the rows from
+    `row` of its file on."""
+    if isinstance(task, ReadyRows):
+        return task
+    return replace(task, pieces=task.pieces.slice(first, min(pieces, task.pieces.num_rows)), from_row=row)
 
 
 def _rows_after_their_file(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordBatch]:

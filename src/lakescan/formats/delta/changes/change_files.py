@@ -22,7 +22,7 @@ from lakescan.formats.delta.deletion_vector import DeletionVectors
 from lakescan.formats.delta.log.actions import DELETION_VECTOR, keys
 from lakescan.formats.delta.log.commit_range import TableCommit
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import DeletedRows
+from lakescan.reader.plan import DeletedRows, undeleted_files
 
 if TYPE_CHECKING:
     from pyroaring import BitMap64
@@ -144,8 +144,13 @@ class ChangeFiles:
     def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
         return None
 
-    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
-        return DeltaFiles(self.storage).plain_paths(pieces)
+    def plain_files(self, pieces: pa.Table) -> pa.Table:
+        # A vector of these says which rows changed.
+        whole = pieces.set_column(
+            pieces.schema.get_field_index("deletion_vector"), "deletion_vector", pa.nulls(pieces.num_rows)
+        )
+        paths = DeltaFiles(self.storage).plain_files(whole)["path"]
+        return undeleted_files(pc.if_else(pieces["deletion_vector"].is_null(), paths, None))
 
     def deleted_rows(self, file: Mapping[str, Any]) -> DeletedRows | None:
         vector = file["deletion_vector"]

@@ -18,6 +18,7 @@ from lakescan.formats.hudi.schema.evolution import FileNames
 from lakescan.formats.hudi.slices.log_records import check_base_file, check_log_file
 from lakescan.formats.hudi.slices.one_schema import OneSchema
 from lakescan.io.storage import Storage
+from lakescan.reader.plan import undeleted_files
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class HudiFiles:
         rows = self._merged(file["path"], logs, _records(file["written"]), source.names)
         return (_as_floats(batch, source) for batch in rows)
 
-    def plain_paths(self, pieces: pa.Table) -> pa.ChunkedArray:
+    def plain_files(self, pieces: pa.Table) -> pa.Table:
         is_plain = pa.scalar(False) if self.names else pieces["log_files"].is_null()
-        return pc.if_else(is_plain, self.storage.local_paths(pieces["path"]), None)
+        return undeleted_files(pc.if_else(is_plain, self.storage.local_paths(pieces["path"]), None))
 
     def _names(self, instant: str) -> FileNames | None:
         known = [names for names in self.names if names.since <= int(instant or 0)]
