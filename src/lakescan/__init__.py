@@ -56,7 +56,7 @@ def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
 
     Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true.
     """
-    from lakescan.spark.dsv2.catalog import install_catalogs
+    from lakescan.spark.dsv2.install import install_catalogs
 
     install_catalogs(spark, claimed=["delta"] if claim_delta else [])
     return spark
@@ -69,7 +69,7 @@ def attach(
 
     Options are those of `read`, for every query that uses the name.
     """
-    from lakescan.spark.dsv2.catalog import attach_table
+    from lakescan.spark.dsv2.install import attach_table
 
     attach_table(spark, name, path, options or {})
 

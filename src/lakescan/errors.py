@@ -416,6 +416,30 @@ class ReadOnly(LakescanError):
         )
 
 
+class InvalidArgument(LakescanError, ValueError):
+    """A table function's arguments are not those it takes."""
+
+    def __init__(self, function: str, why: str) -> None:
+        super().__init__(f"{function} was called in a way that it cannot be: {why}.")
+
+
+class NotALakeTable(LakescanError, ValueError):
+    """A name in SQL that stands for something other than a table that Lakescan reads."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is no table that Lakescan reads: give the name of such a table, or its path.")
+
+
+class ManagedTable(LakescanError):
+    """A statement by which a catalog would delete or move a table's files."""
+
+    def __init__(self, table: str, statement: str) -> None:
+        super().__init__(
+            f"{statement} of {table} is not possible: its catalog manages the table's files, and Lakescan never "
+            "changes them. Use the engine that wrote it, or make it an external table there."
+        )
+
+
 class InternalError(LakescanError):
     """A fault of Lakescan itself, met while Spark was asking it something."""
 

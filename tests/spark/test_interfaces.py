@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
@@ -29,7 +30,9 @@ def _proxies() -> list[type[Proxy]]:
             yield child
             yield from below(child)
 
-    return [found for found in below(Proxy) if found.__module__.startswith("lakescan.") and hasattr(found, "Java")]
+    release = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
+    known = [found for found in below(Proxy) if found.__module__.startswith("lakescan.") and hasattr(found, "Java")]
+    return [found for found in known if getattr(found.Java, "since", release) <= release]
 
 
 def _methods(bridge: Bridge, interface: str) -> set[tuple[str, int]]:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from lakescan.errors import InvalidOption, TableNotFound
 from lakescan.formats.delta import FORMAT as DELTA
 from lakescan.formats.hudi import FORMAT as HUDI
@@ -14,6 +16,7 @@ from lakescan.io.configuration import FROM_ENVIRONMENT, StorageConfiguration
 from lakescan.io.storage import Storage
 from lakescan.options import Options, Read, given_options
 from lakescan.scan import settings
+from lakescan.scan.detail import detail_of
 from lakescan.scan.format import AnyFormat
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.stream.stream import PinnedStream
@@ -100,6 +103,13 @@ def asked(table: Table, given: Mapping[str, str], newest: Callable[[], Snapshot]
 def pinned(snapshot: Snapshot, given: Mapping[str, str]) -> dict[str, str]:
     """The options that ask for just what a snapshot is that was read with `given`, whatever is committed later."""
     return format_named(snapshot.format).pinned(snapshot, given)
+
+
+def detail(table: Table) -> pa.Table:
+    """What a table is now, in one row."""
+    snapshot = table.snapshot()
+    own = format_named(table.format).detail
+    return detail_of(snapshot, {} if own is None else own(table, snapshot))
 
 
 def sets_rows(format_: str, name: str) -> bool:

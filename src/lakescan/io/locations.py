@@ -50,6 +50,12 @@ def store_of(location: str) -> str:
     return "" if found is None or found[1].lower() == "file" else found[0]
 
 
+def plain(location: str) -> str:
+    """A location on this machine without its scheme and its escapes; another as it is."""
+    found = locate(location)
+    return location if found.store else found.path
+
+
 @lru_cache(maxsize=1024)
 def locate(location: str) -> Location:
     if not has_scheme(location):

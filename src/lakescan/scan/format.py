@@ -53,6 +53,8 @@ class Format(Generic[T, S]):
     """The table as a stream with some options, in the schema of a version where one is given; None where it cannot be
     read as one."""
     own_catalog: OwnCatalog | None = None
+    detail: Callable[[T, Any], Mapping[str, Any]] | None = None
+    """What `scan.detail.SCHEMA` has columns for and only the format knows; None where that is nothing."""
 
 
 AnyFormat: TypeAlias = Format[Any, Any]

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from lakescan import errors
 from lakescan.errors import LakescanError, QueryFailed
-from lakescan.spark.dsv2.catalog import attach_table
+from lakescan.spark.dsv2.install import attach_table
 from lakescan.spark.session import make_session
 from lakescan.types.schema import arrow_schema, is_variant
 

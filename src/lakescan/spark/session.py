@@ -9,7 +9,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from lakescan.spark.bridge.java import refuse_without_java
-from lakescan.spark.dsv2.catalog import install_catalogs
+from lakescan.spark.dsv2.install import install_catalogs
 
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lakescan.formats.delta import options
+from lakescan.formats.delta.detail import delta_detail
 from lakescan.formats.delta.log.names import SIGN
 from lakescan.formats.delta.table import DeltaTable, is_delta, open_delta
 from lakescan.scan.format import Format, OwnCatalog
@@ -29,6 +30,7 @@ FORMAT = Format(
     pinned=options.pinned,
     pin_stream=_pin_stream,
     own_catalog=OwnCatalog("org.apache.spark.sql.delta.catalog.DeltaCatalog", serves_paths=True),
+    detail=delta_detail,
 )
 
 __all__ = ["FORMAT", "DeltaTable", "is_delta", "open_delta"]

@@ -18,7 +18,7 @@ from lakescan.formats.delta.log.live_files import LiveFiles
 from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_segment import LogSegment, list_log
 from lakescan.formats.delta.log.names import LOG_FOLDER
-from lakescan.formats.delta.log.protocol import Metadata
+from lakescan.formats.delta.log.protocol import Metadata, Protocol
 from lakescan.formats.delta.log.replay import Replay, physical_partition_names
 from lakescan.formats.delta.partition_values import typed_partition
 from lakescan.formats.delta.row_tracking import is_tracked, row_tracking, with_tracking
@@ -68,6 +68,10 @@ class DeltaSnapshot(ListedSnapshot):
     @property
     def metadata(self) -> Metadata:
         return self._replay.metadata
+
+    @property
+    def protocol(self) -> Protocol:
+        return self._replay.protocol
 
     @property
     def token(self) -> str:

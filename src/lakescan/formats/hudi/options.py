@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from lakescan.errors import InvalidOption, UnsupportedFeature, VersionNotFound
-from lakescan.options import TIME, TRUE_OR_FALSE, Option, Options, Read, Value, one_of
+from lakescan.options import TIME, TRUE_OR_FALSE, Option, Options, Read, Value, is_true, one_of
 
 if TYPE_CHECKING:
     from lakescan.formats.hudi.snapshot import HudiSnapshot
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
+_READ_OPTIMIZED_NAME = "hoodie.query.as.ro.table"
 BEGIN = "hoodie.datasource.read.begin.instanttime"
 END = "hoodie.datasource.read.end.instanttime"
 _FORMAT = "hoodie.datasource.query.incremental.format"
@@ -49,6 +50,13 @@ OPTIONS = Options(
             (Read.BATCH,),
             _TYPE,
             "All rows, those of base files alone, or those that a range of commits wrote.",
+            sets_rows=True,
+        ),
+        Option(
+            _READ_OPTIMIZED_NAME,
+            (Read.BATCH,),
+            TRUE_OR_FALSE,
+            "`true`: base files alone. Hudi says so of the name ending in `_ro` that it gives a table in a metastore.",
             sets_rows=True,
         ),
         *(
@@ -105,7 +113,9 @@ def asked_of(table: "HudiTable", given: Mapping[str, str], newest: "Callable[[],
         found = table.snapshot(_instant_as_of(newest().timeline, given[AS_OF]))
     else:
         found = table.snapshot(given.get("versionAsOf"), given.get("timestampAsOf"))
-    optimized = given.get(QUERY_TYPE, "").strip().lower() == "read_optimized"
+    asked = given.get(QUERY_TYPE, "").strip().lower()
+    # As in Hudi, what a metastore says of a name comes before what a query asks.
+    optimized = asked == "read_optimized" or is_true(given, _READ_OPTIMIZED_NAME)
     return found.read_optimized() if optimized else found
 
 

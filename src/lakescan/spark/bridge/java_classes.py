@@ -38,6 +38,7 @@ _sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _metrics: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 _sources: WeakKeyDictionary[Any, dict[str, JavaClasses | None]] = WeakKeyDictionary()
 _of_drivers: WeakKeyDictionary[Any, dict[str, JavaClasses]] = WeakKeyDictionary()
+_chains: WeakKeyDictionary[Any, dict[tuple[str, ...], JavaClasses]] = WeakKeyDictionary()
 _sending = threading.Lock()
 
 
@@ -58,6 +59,18 @@ def driver_class(bridge: "Bridge", name: str) -> JavaClasses:
             compiler = _compiled(bridge, _text_of(name), _loader(bridge))
             known[name] = compiler.getClassLoader().loadClass(_PACKAGE + name)
         return known[name]
+
+
+def driver_classes(bridge: "Bridge", names: Sequence[str]) -> JavaClasses:
+    """The class of the last of some Java files, each of which may use those before it, for the driver alone."""
+    with _sending:
+        known = _chains.setdefault(bridge.gateway, {})
+        if tuple(names) not in known:
+            loader = _loader(bridge)
+            for name in names:
+                loader = _compiled(bridge, _text_of(name), loader).getClassLoader()
+            known[tuple(names)] = loader.loadClass(_PACKAGE + names[-1].rpartition("/")[2])
+        return known[tuple(names)]
 
 
 def named_source(bridge: "Bridge", name: str) -> JavaClasses | None:

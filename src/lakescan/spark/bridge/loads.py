@@ -43,18 +43,27 @@ class Use(Enum):
     ROWS = "a batch"
     STREAM = "a stream"
     NAME = "a table of a catalog"
+    NEW_NAME = "CREATE TABLE"
     WRITE = "a write"
 
 
-_USERS = {"loadV2Source": Use.ROWS, "V2SessionCatalog": Use.NAME, "Writer": Use.WRITE, "ResolveDataSource": Use.STREAM}
+# The first that is found among the nearest callers tells; some of them call others.
+_USERS = {
+    "AsSelect": Use.WRITE,
+    "V2SessionCatalog.createTable": Use.NEW_NAME,
+    "V2SessionCatalog": Use.NAME,
+    "Writer": Use.WRITE,
+    "loadV2Source": Use.ROWS,
+    "ResolveDataSource": Use.STREAM,
+}
 
 
 def use_of_source(bridge: Bridge) -> Use:
     """What the calling thread wants of the table that it asks a data source for: the nearest caller tells."""
     stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace()).split(", ")
     called = next(at for at, frame in enumerate(stack) if ".DefaultSource." in frame)
-    uses = (use for frame in stack[called : called + _NEAR] for name, use in _USERS.items() if name in frame)
-    return next(uses, Use.ROWS)
+    near = " ".join(stack[called : called + _NEAR])
+    return next((use for name, use in _USERS.items() if name in near), Use.ROWS)
 
 
 def loads_a_stream(bridge: Bridge) -> bool:

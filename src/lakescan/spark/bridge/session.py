@@ -376,6 +376,10 @@ class Bridge:
         Java wraps an exception that the called method does not declare, unless it is a RuntimeException; of
         those, PySpark knows the two below as errors of its own.
         """
+        thrown = getattr(error, "_origin", None)
+        if thrown is not None and self.java_class("java.lang.RuntimeException")._java_lang_class.isInstance(thrown):
+            # What Java has thrown to Python it may have back.
+            return Py4JJavaError(str(error), thrown)
         named = error if isinstance(error, LakescanError) else InternalError(f"{type(error).__name__}: {error}")
         text = f"[{named.condition}] {named}"
         unsupported = isinstance(named, (UnsupportedFeature, UnsupportedType, ReadOnly))

@@ -1,21 +1,15 @@
 """Catalogs for a session's SQL: one a format, whose tables are paths, and `lake`, whose tables have names.
 
-Installing puts them into a running session and changes nothing else in it. They only read: a statement that
-would write is refused, or left to the format's own catalog where the session has it and it takes paths. Where a
-format's own switch is off, no table of that format is theirs.
+They only read: a statement that would write is refused, or left to the format's own catalog where the session has it
+and it takes paths. Where a format's own switch is off, no table of that format is theirs.
 """
 
-import os
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from pyspark.sql import SparkSession
-
-from lakescan import formats
-from lakescan.errors import InvalidName, InvalidVersion, ReadOnly, TableNotFound, UnsupportedFeature, WrongFormat
-from lakescan.formats import format_at, format_named, no_table, state_options
+from lakescan.errors import InvalidVersion, ReadOnly, TableNotFound, WrongFormat
+from lakescan.formats import format_at, format_named, state_options
 from lakescan.io.storage import Storage
 from lakescan.scan.format import AnyFormat
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
@@ -27,11 +21,11 @@ from lakescan.spark.bridge.loads import (
     session_catalog,
     write_asked,
 )
-from lakescan.spark.dsv2.data_source import install_sources
-from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_table, table_format
+from lakescan.spark.dsv2.changelog import Changes, changes_of
+from lakescan.spark.dsv2.ownership import is_read_here, is_sessions_own
+from lakescan.spark.dsv2.table import SparkTable, kept_open, load_table, table_format
 
 NAMES = "lake"
-_NAME = re.compile(r"[^`./\\\s\x00-\x1f\x7f]+")
 
 
 class LakeCatalog(Proxy):
@@ -50,7 +44,7 @@ class LakeCatalog(Proxy):
 
     def _claims(self, format_: str | None) -> bool:
         """Whether this catalog is for tables of a format; None is that of no table."""
-        return format_ is not None and _is_read_here(self.bridge.spark, format_named(format_))
+        return format_ is not None and is_read_here(self.bridge.spark, format_named(format_))
 
     def _refuse(self, location: str | None, format_: str | None) -> None:
         """Raise an error that says more than that there is no table, where there is more to say."""
@@ -119,15 +113,31 @@ class LakeCatalog(Proxy):
         if location is None or not self._claims(format_):
             self._refuse(location, format_)
             raise self.bridge.no_such_table(identifier)
+        try:
+            return self._loaded(identifier, location, self._options(identifier.name()), when)
+        except TableNotFound as missing:
+            raise self.bridge.no_such_table(identifier) from missing
+
+    def _shown(self, identifier: JavaObject) -> str:
+        """A table's name as plans show it."""
+        return f"{self._catalog_name}.`{identifier.name()}`"
+
+    def _loaded(
+        self,
+        identifier: JavaObject,
+        location: str,
+        defaults: Mapping[str, str],
+        when: Sequence[Any],
+        is_managed: bool = False,
+    ) -> SparkTable:
+        """The table at a location, as the arguments of `loadTable` ask for it."""
         travel = self.bridge.time_travel(when[0]) if when else None
         version = travel if isinstance(travel, str) else None
         timestamp = _moment(travel) if isinstance(travel, int) else None
-        options, defaults = load_options(self.bridge, when), self._options(identifier.name())
-        name = f"{self._catalog_name}.`{identifier.name()}`"
-        try:
-            return load_table(self.bridge, name, location, version, timestamp, options, defaults)
-        except TableNotFound as missing:
-            raise self.bridge.no_such_table(identifier) from missing
+        options = load_options(self.bridge, when)
+        found = load_table(self.bridge, self._shown(identifier), location, version, timestamp, options, defaults)
+        found.is_managed = is_managed
+        return found
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
@@ -136,10 +146,11 @@ class LakeCatalog(Proxy):
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None
 
-    def loadChangelog(self, *arguments: Any) -> None:
-        raise UnsupportedFeature(
-            f"the catalog {self._catalog_name}", "a table's changes by SQL", "Use lakescan.changes(spark, path, start)."
-        )
+    def loadChangelog(self, identifier: JavaObject, context: JavaObject, options: JavaObject) -> Changes:
+        location = self._location(tuple(identifier.namespace()), identifier.name())
+        if location is None or not self._claims(table_format(self.bridge, location)):
+            raise self.bridge.no_such_table(identifier)
+        return changes_of(self.bridge, self._shown(identifier), kept_open(self.bridge, location), context)
 
     def createTableLike(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
         return self._writer("CREATE TABLE LIKE").createTableLike(self._owns_name(identifier), *arguments)
@@ -219,7 +230,7 @@ class PathCatalog(LakeCatalog):
     def _left_to(self, statement: str | None) -> JavaObject | None:
         """Where the session has the format's own catalog and its name was claimed, that writes and describes tables."""
         own = self._format.own_catalog
-        if own is None or not own.serves_paths or not _is_sessions_own(self.bridge.spark, self._format):
+        if own is None or not own.serves_paths or not is_sessions_own(self.bridge.spark, self._format):
             return None
         return session_catalog(self.bridge) if statement is not None or loads_no_relation(self.bridge) else None
 
@@ -242,66 +253,6 @@ class NameCatalog(LakeCatalog):
 
     def _names(self) -> list[str]:
         return list(self.attached)
-
-
-def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> NameCatalog:
-    """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`.
-
-    A format's name is left to its own catalog where the session has that, unless the name is claimed.
-    """
-    bridge = Bridge(spark)
-    for format_ in formats.FORMATS:
-        has_ours = isinstance(bridge.catalog(format_.name), PathCatalog)
-        if not _is_read_here(spark, format_):
-            if has_ours:
-                bridge.remove_catalog(format_.name)
-        elif not has_ours and (format_.name in claimed or _names_paths(spark, format_)):
-            bridge.put_catalog(format_.name, PathCatalog(bridge, format_))
-    names = bridge.catalog(NAMES)
-    if not isinstance(names, NameCatalog):
-        names = NameCatalog(bridge, NAMES)
-        bridge.put_catalog(NAMES, names)
-    install_sources(spark)
-    return names
-
-
-def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
-    if not _NAME.fullmatch(name):
-        raise InvalidName(
-            name, "use letters, digits and underscores; no dots, slashes, backticks, spaces or line breaks."
-        )
-    location = Storage.at(path)
-    if format_at(location) is None:
-        raise no_table(location)
-    # A mistyped option is told here, where it is written, and not when a query runs.
-    _, asked = load_snapshot(Bridge(spark), location.location, options=options)
-    install_catalogs(spark).attached[name.lower()] = (location.location, asked.options)
-
-
-def _is_read_here(spark: SparkSession, format_: AnyFormat) -> bool:
-    """Whether a format's tables are read by Lakescan: its own switch decides; not set, its own catalog comes first."""
-    own = format_.own_catalog
-    if own is None or own.switch is None:
-        return True
-    switch = str(spark.conf.get(own.switch, "")).lower()
-    return switch == "true" if switch else not _has_own(spark, format_)
-
-
-def _names_paths(spark: SparkSession, format_: AnyFormat) -> bool:
-    """Whether the format's name is free, or the format's own switch gives it away."""
-    own = format_.own_catalog
-    return not _has_own(spark, format_) or (own is not None and own.switch is not None)
-
-
-def _has_own(spark: SparkSession, format_: AnyFormat) -> bool:
-    """Whether the session has the format's own catalog, or another one under its name."""
-    return _is_sessions_own(spark, format_) or bool(spark.conf.get(f"spark.sql.catalog.{format_.name}", ""))
-
-
-def _is_sessions_own(spark: SparkSession, format_: AnyFormat) -> bool:
-    """Whether the session's catalog is the format's own."""
-    own = format_.own_catalog
-    return own is not None and spark.conf.get("spark.sql.catalog.spark_catalog", "") == own.java_class
 
 
 def _moment(micros: int) -> datetime:

@@ -13,13 +13,17 @@ from pyspark.sql.types import StructType
 
 from lakescan import formats
 from lakescan.errors import InvalidOption, ReadOnly, WrongFormat
+from lakescan.io.locations import has_scheme, plain
 from lakescan.options import OF_A_SOURCE
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.java_classes import named_source
 from lakescan.spark.bridge.loads import Use, use_of_source
+from lakescan.spark.dsv2.ownership import is_read_here
 from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_stream, table_format
 from lakescan.spark.python_source.source import NAME, LakescanDataSource
 from lakescan.spark.source_schema import chosen_columns
+
+_NO_COLUMNS = '{"type": "struct", "fields": []}'
 
 
 class NamedSource(Proxy):
@@ -48,9 +52,13 @@ class NamedSource(Proxy):
         given = bridge.text_map(properties)
         if use is Use.STREAM:
             return self._stream(bridge, schema, given)
-        if use is Use.NAME:
-            return self._table(bridge, None, _of_a_named_table(given))
-        return self._table(bridge, schema, given)
+        if use is Use.ROWS:
+            return self._table(bridge, schema, given)
+        if use is Use.NEW_NAME and all(name.lower() != "path" for name in given):
+            raise ReadOnly("the session's catalog", "CREATE TABLE without a LOCATION")
+        # A catalog that keeps no columns cannot keep old ones: the table has its own.
+        shown = _NO_COLUMNS if use is Use.NEW_NAME and schema is None else None
+        return self._table(bridge, shown, _of_a_named_table(given))
 
     def _newest(self, options: JavaObject) -> Any:
         return self.getTable(None, None, options.asCaseSensitiveMap())
@@ -65,16 +73,18 @@ class NamedSource(Proxy):
         location = _location(options)
         zone = next((value for name, value in options.items() if name.lower() == "timezone"), None)
         format_ = table_format(bridge, location, zone)
-        if format_ is not None and self._name not in (format_, NAME):
-            raise WrongFormat(location, self._name, format_)
+        if format_ is not None:
+            check_source(bridge.spark, location, self._name, format_)
         return location
 
-    def _table(self, bridge: Bridge, schema: JavaObject | None, options: Mapping[str, str]) -> SparkTable:
+    def _table(self, bridge: Bridge, schema: JavaObject | str | None, options: Mapping[str, str]) -> SparkTable:
         location = self._own_location(bridge, options)
         zone = next((value for name, value in options.items() if name.lower() == "timezone"), None)
         snapshot, asked = load_snapshot(bridge, location, options=options, more=OF_A_SOURCE, zone=zone)
         own = snapshot.schema_json
-        if schema is not None:
+        if isinstance(schema, str):
+            own = schema
+        elif schema is not None:
             fields = {field["name"]: field for field in json.loads(own)["fields"]}
             chosen = chosen_columns(StructType.fromJson(json.loads(schema.json())), own)
             own = json.dumps({"type": "struct", "fields": [fields[name] for name in chosen]})
@@ -84,21 +94,30 @@ class NamedSource(Proxy):
         implements = (CATALOG + "TableProvider",)
 
 
-def install_sources(spark: SparkSession) -> None:
-    """Open the names of all formats, and `lakescan`, in the session's JVM; those that are open already stay."""
+def install_sources(spark: SparkSession) -> list[str]:
+    """Open the names of all formats, and `lakescan`, in the session's JVM: those that are ours, which are given."""
     bridge = Bridge(spark)
-    any_format = named_source(bridge, NAME)
-    _serve(bridge, NAME)
-    for format_ in formats.FORMATS:
-        if any_format is None or any_format.registered(format_.name) is None:
-            _serve(bridge, format_.name)
     bridge.register_data_source(LakescanDataSource)
+    any_format = named_source(bridge, NAME)
+    others = [known.name for known in formats.FORMATS if any_format is None or not any_format.registered(known.name)]
+    served = []
+    for name in (NAME, *others):
+        source = named_source(bridge, name)
+        if source is not None:
+            source.serve(NamedSource(bridge, name))
+            served.append(name)
+    return served
 
 
-def _serve(bridge: Bridge, name: str) -> None:
-    source = named_source(bridge, name)
-    if source is not None:
-        source.serve(NamedSource(bridge, name))
+def check_source(spark: SparkSession, location: str, source: str, format_: str) -> None:
+    """Refuse a table of another format than the data source's, and one that the session leaves to another reader."""
+    if source not in (format_, NAME):
+        raise WrongFormat(location, source, format_)
+    known = formats.format_named(format_)
+    if not is_read_here(spark, known) and known.own_catalog is not None:
+        raise InvalidOption(
+            str(known.own_catalog.switch), f"it leaves {known.title} tables to another reader. Set it to true."
+        )
 
 
 def _location(options: Mapping[str, str]) -> str:
@@ -107,11 +126,16 @@ def _location(options: Mapping[str, str]) -> str:
         raise InvalidOption("paths", "a table has one path. Load each table alone, and put them together by union.")
     if "path" not in named:
         raise InvalidOption("path", "no path is given. Write .load(path), or CREATE TABLE … LOCATION 'path'.")
-    return named["path"]
+    return plain(named["path"])
 
 
 def _of_a_named_table(properties: Mapping[str, str]) -> dict[str, str]:
     """The options among what a catalog knows of a table: those it was made with, and where it is."""
-    given = {name: value for name, value in properties.items() if name.lower() == "path"}
+    # Spark has undone the escapes of a catalog's location: a percent sign that is left is one.
+    given = {
+        name: value.replace("%", "%25") if has_scheme(value) else value
+        for name, value in properties.items()
+        if name.lower() == "path"
+    }
     prefix = "option."
     return given | {name[len(prefix) :]: value for name, value in properties.items() if name.startswith(prefix)}

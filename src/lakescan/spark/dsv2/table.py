@@ -27,6 +27,7 @@ from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
 from lakescan.spark.bridge.loads import loads_a_stream
 from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
+from lakescan.spark.dsv2.partitions import ShownPartitions
 from lakescan.spark.dsv2.pinned import PinnedVersions
 from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
 from lakescan.spark.dsv2.stream import StreamScanBuilder
@@ -56,7 +57,7 @@ class Asked:
         return self.options.get(name) == value
 
 
-class SparkTable(Proxy):
+class SparkTable(ShownPartitions):
     """A snapshot, named as the query named it; of its columns those of `schema_json`, all where it is not given."""
 
     def __init__(
@@ -66,12 +67,14 @@ class SparkTable(Proxy):
         snapshot: Snapshot,
         asked: Asked | None = None,
         schema_json: str | None = None,
+        is_managed: bool = False,
     ) -> None:
         super().__init__(bridge)
         self.snapshot = snapshot
         self._name = name
         self._asked = asked or Asked()
         self._schema_json = schema_json or snapshot.schema_json
+        self.is_managed = is_managed
 
     @property
     def token(self) -> str:
@@ -95,11 +98,13 @@ class SparkTable(Proxy):
         return self.bridge.columns(self._schema_json)
 
     def partitioning(self) -> JavaObject:
-        return self.bridge.identity_partitions(self.snapshot.partition_columns)
+        names = {field["name"] for field in json.loads(self._schema_json)["fields"]}
+        return self.bridge.identity_partitions(name for name in self.snapshot.partition_columns if name in names)
 
     def properties(self) -> JavaObject:
         own = {"provider": self.snapshot.format, "location": self.snapshot.location}
-        return self.bridge.java_map({**self.snapshot.properties, **own})
+        external = {} if self.is_managed else {"external": "true"}
+        return self.bridge.java_map({**self.snapshot.properties, **own, **external})
 
     def capabilities(self) -> JavaObject:
         known = self.bridge.java_class(CATALOG + "TableCapability")
@@ -151,7 +156,10 @@ class SparkTable(Proxy):
         return self.bridge.metric_values({})
 
     class Java:
-        implements = tuple(CATALOG + name for name in ("SupportsRead", "SupportsMetadataColumns", "TruncatableTable"))
+        implements = tuple(
+            CATALOG + name
+            for name in ("SupportsRead", "SupportsMetadataColumns", "TruncatableTable", "SupportsPartitionManagement")
+        )
 
 
 class HiddenColumn(Proxy):
@@ -198,6 +206,11 @@ def table_format(bridge: Bridge, path: str, zone: str | None = None) -> str | No
         return _kept(Storage.at(path).location, zone or bridge.time_zone).format
     except TableNotFound:
         return None
+
+
+def kept_open(bridge: Bridge, path: str | os.PathLike[str]) -> Table:
+    """The table at a path, opened once."""
+    return _kept(Storage.at(path).location, bridge.time_zone)
 
 
 def load_snapshot(

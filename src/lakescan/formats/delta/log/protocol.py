@@ -96,6 +96,9 @@ class Metadata:
     partition_columns: tuple[str, ...]
     properties: Mapping[str, str]
     maps_columns: bool
+    name: str | None = field(default=None, compare=False)
+    description: str | None = field(default=None, compare=False)
+    created_ms: int | None = field(default=None, compare=False)
 
     @staticmethod
     def of(action: Mapping[str, Any], protocol: Protocol, file: str) -> "Metadata":
@@ -109,7 +112,9 @@ class Metadata:
             schema = read_schema(text)
         except ValueError as error:
             raise CorruptLog(file, f"its metaData action is malformed: {error}") from error
-        return Metadata(typed.text("id") or "", schema, partitions, properties, protocol.maps_columns).checked(file)
+        notes = typed.text("name"), typed.text("description"), typed.integer("createdTime")
+        found = Metadata(typed.text("id") or "", schema, partitions, properties, protocol.maps_columns, *notes)
+        return found.checked(file)
 
     def checked(self, file: str) -> "Metadata":
         """Itself; an error that names the file where its schema, mapping or partition columns cannot be."""

@@ -1,0 +1,123 @@
+"""Table functions: what was done to a table, what it is, and what changed in it.
+
+`lake_history` and `lake_detail` are what the statements DESCRIBE HISTORY and DESCRIBE DETAIL stand for. A table is a
+name or a path. Of changes, a number is a version and text is a time; both ends are included.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from lakescan.errors import InvalidArgument, NotALakeTable
+from lakescan.formats import detail, options_of
+from lakescan.spark.bridge import Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.statements import local_plan, put_function, put_statements
+from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot
+
+# The option by which a read asks for changes, of formats that have one: its range may end at a version yet to come.
+_FEED = "readChangeFeed"
+_NUMBERS = ("tinyint", "smallint", "integer", "long", "byte", "short", "int", "bigint")
+
+
+class Function(Proxy):
+    """One of the functions; Java gives its arguments as texts, each with its type."""
+
+    def __init__(
+        self, bridge: Bridge, name: str, usage: str, most: int, answer: Callable[[Bridge, list[Any]], DataFrame]
+    ) -> None:
+        super().__init__(bridge)
+        self._name, self._usage, self._most, self._answer = name, usage, most, answer
+
+    def call(self, texts: JavaObject) -> JavaObject:
+        given = [_value(str(text)) for text in texts]
+        least = 1 + self._usage.count(", ") - self._usage.count("[, ")
+        if not least <= len(given) <= self._most or not isinstance(given[0], str):
+            raise InvalidArgument(self._name, f"write {self._usage}")
+        bridge = self.bridge.of_calling_thread()
+        return local_plan(bridge, self._answer(bridge, given))
+
+    class Java:
+        implements = ("org.apache.spark.sql.api.java.UDF1",)
+
+
+def install_functions(spark: SparkSession) -> None:
+    """Make the functions known to a session, and the statements that are written with them."""
+    bridge = Bridge(spark)
+    for name, (usage, most, answer) in _FUNCTIONS.items():
+        put_function(bridge, name, Function(bridge, name, f"{name}({usage})", most, answer))
+    put_statements(bridge)
+
+
+def _history(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
+    limit = given[1] if len(given) > 1 else None
+    if limit is not None and not isinstance(limit, int):
+        raise InvalidArgument("lake_history", "the second argument is how many commits are wanted, a number")
+    return _frame(bridge, kept_open(bridge, _location(bridge, given[0])).history(limit))
+
+
+def _detail(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
+    return _frame(bridge, detail(kept_open(bridge, _location(bridge, given[0]))))
+
+
+def _changes(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
+    return _changes_by_path(bridge, [_location(bridge, given[0]), *given[1:]])
+
+
+def _changes_by_path(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
+    path, *limits = given
+    table = kept_open(bridge, path)
+    if options_of(table.format).find(_FEED) is None:
+        snapshot, asked = table.changes(*limits), None
+    else:
+        sides = zip(("starting", "ending"), limits, strict=False)
+        options = {_FEED: "true"} | {f"{side}{_kind(limit)}": str(limit) for side, limit in sides}
+        snapshot, asked = load_snapshot(bridge, path, options=options)
+    named = f"{snapshot.format}.changes.`{snapshot.location}`"
+    return bridge.data_frame(SparkTable(bridge, named, snapshot, asked), {})
+
+
+_FUNCTIONS: Mapping[str, tuple[str, int, Callable[[Bridge, list[Any]], DataFrame]]] = {
+    "lake_history": ("table[, limit]", 2, _history),
+    "lake_detail": ("table", 1, _detail),
+    "table_changes": ("table, start[, end]", 3, _changes),
+    "table_changes_by_path": ("path, start[, end]", 3, _changes_by_path),
+}
+
+
+def _kind(limit: Any) -> str:
+    return "Version" if isinstance(limit, int) else "Timestamp"
+
+
+def _location(bridge: Bridge, table: str) -> str:
+    """Where a table is that is given by its path or by a name."""
+    if "/" in table and "`" not in table:
+        return table
+    try:
+        plan = local_plan(bridge, bridge.spark.table(table))
+    except AnalysisException as missing:
+        raise NotALakeTable(table) from missing
+    leaves = plan.collectLeaves()
+    for leaf in (leaves.apply(at) for at in range(leaves.size())):
+        is_relation = leaf.getClass().getSimpleName() == "DataSourceV2Relation"
+        found = bridge.python_object(leaf.table()) if is_relation else None
+        if isinstance(found, SparkTable) and leaves.size() == 1:
+            return found.snapshot.location
+    raise NotALakeTable(table)
+
+
+def _frame(bridge: Bridge, rows: pa.Table) -> DataFrame:
+    frame: DataFrame = bridge.spark.createDataFrame(rows)
+    return frame
+
+
+def _value(text: str) -> Any:
+    kind, _, value = text.partition(":")
+    if kind in _NUMBERS:
+        return int(value)
+    if kind == "timestamp":
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=int(value))
+    return value
