@@ -279,3 +279,29 @@ def test_an_option_that_cannot_be_is_refused_by_name(options: dict[str, str], na
 def test_every_option_is_documented() -> None:
     text = (DATA.parents[1] / "docs" / "reading.md").read_text()
     assert [name for name in OPTIONS if f"`{name}`" not in text] == []
+
+
+def test_what_only_hadoops_own_client_knows_is_passed_over() -> None:
+    told = {
+        "fs.s3a.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "fs.s3a.bucket.lake.fast.upload": "true",
+        "fs.s3a.bucket.lake.endpoint": "http://lake",
+        "fs.s3a.endpoint.region": "eu-west-1",
+    }
+    expected = StorageConfiguration.from_options({name: told[name] for name in list(told)[2:]})
+    assert StorageConfiguration.from_hadoop(told) == expected
+    with pytest.raises(InvalidOption, match=r"fs\.s3a\.impl"):
+        StorageConfiguration.from_options(told)
+
+
+@pytest.mark.parametrize("name", ["IAMInstanceCredentialsProvider", "WebIdentityTokenFileCredentialsProvider"])
+def test_a_provider_of_the_machine_is_that_of_the_process_that_reads(name: str) -> None:
+    configuration = StorageConfiguration.from_hadoop({"fs.s3a.aws.credentials.provider": f"org.x.{name}"})
+    assert configuration.credentials == ProcessCredentials()
+
+
+def test_hadoops_own_chain_takes_keys_where_there_are_some_and_the_process_where_not() -> None:
+    named = ("TemporaryAWSCredentialsProvider", "SimpleAWSCredentialsProvider", "IAMInstanceCredentialsProvider")
+    chain = {"fs.s3a.aws.credentials.provider": ", ".join(f"org.apache.hadoop.fs.s3a.{name}" for name in named)}
+    assert StorageConfiguration.from_hadoop(chain).credentials == ProcessCredentials()
+    assert StorageConfiguration.from_hadoop({**chain, **KEYS}).credentials == Credentials("an-own-key", "hunter2")

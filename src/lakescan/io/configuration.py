@@ -92,6 +92,11 @@ class StorageConfiguration:
         own = {bucket: _parsed(given, {**shared, **given}, bucket) for bucket, given in by_bucket.items()}
         return replace(_parsed(shared, shared, ""), buckets=tuple(sorted(own.items(), key=lambda item: item[0])))
 
+    @staticmethod
+    def from_hadoop(options: Mapping[str, object]) -> "StorageConfiguration":
+        """The same of what a session's Hadoop was told; what only Hadoop's own client knows is passed over."""
+        return StorageConfiguration.from_options({name: value for name, value in options.items() if _place(name)})
+
     def of_bucket(self, bucket: str) -> "StorageConfiguration":
         if not self.buckets:
             return self
@@ -178,8 +183,20 @@ OPTIONS = {
 """What `from_options` knows, and what each means; `fs.s3a.bucket.<bucket>.` in place of `fs.s3a.` is for one bucket."""
 
 
+def is_storage_option(name: str) -> bool:
+    """Whether an option of a read is one of storage: no format has any of these names."""
+    return name.lower().removeprefix(_OF_SPARK).startswith("fs.")
+
+
 def _split(name: str) -> tuple[str, str]:
     """The bucket that an option is for, empty for all, and the rest of its name."""
+    place = _place(name)
+    if place is None:
+        raise InvalidOption(name, f"there is no such option of storage. There are {', '.join(OPTIONS)}.")
+    return place
+
+
+def _place(name: str) -> tuple[str, str] | None:
     own = name.removeprefix(_OF_SPARK)
     if own in OPTIONS:
         return "", own.removeprefix(_PREFIX)
@@ -187,7 +204,7 @@ def _split(name: str) -> tuple[str, str]:
     rest = own.removeprefix(_PREFIX + _OF_BUCKET)
     ends = [short for short in (known.removeprefix(_PREFIX) for known in OPTIONS) if rest.endswith(f".{short}")]
     if rest == own or not ends:
-        raise InvalidOption(name, f"there is no such option of storage. There are {', '.join(OPTIONS)}.")
+        return None
     short = max(ends, key=len)
     return rest.removesuffix(f".{short}"), short
 
@@ -236,6 +253,14 @@ _PROVIDERS: Mapping[str, Callable[[Mapping[str, str], str], CredentialsProvider]
     "EnvironmentVariableCredentialsProvider": _of_the_process,
     "DefaultAWSCredentialsProviderChain": _of_the_process,
     "DefaultCredentialsProvider": _of_the_process,
+    # The process that reads has these too: Arrow's client asks for each in its turn.
+    "IAMInstanceCredentialsProvider": _of_the_process,
+    "InstanceProfileCredentialsProvider": _of_the_process,
+    "ContainerCredentialsProvider": _of_the_process,
+    "EC2ContainerCredentialsProviderWrapper": _of_the_process,
+    "WebIdentityTokenFileCredentialsProvider": _of_the_process,
+    "WebIdentityTokenCredentialsProvider": _of_the_process,
+    "ProfileCredentialsProvider": _of_the_process,
 }
 
 
@@ -246,7 +271,11 @@ def _provider(given: Mapping[str, str], prefix: str) -> CredentialsProvider:
         make = _PROVIDERS.get(name.rpartition(".")[2])
         if make is None:
             why = f"{name} is not one of {', '.join(_PROVIDERS)}"
-            raise InvalidOption(prefix + _PROVIDER, f"{why}. Write one as StorageConfiguration.credentials.")
+            raise InvalidOption(
+                prefix + _PROVIDER,
+                f"{why}. Give one of these, or keys, as options of the read, or write one as "
+                "StorageConfiguration.credentials.",
+            )
         if make is not _keys or given.get(_ACCESS) or name == named[-1]:
             return make(given, prefix)
     return _keys(given, prefix)

@@ -1,0 +1,31 @@
+"""What a session's Hadoop was told of stores, so that a table opens with the keys and endpoints that Spark has already.
+
+Told by `spark.hadoop.fs.s3a.*`, by `spark.conf`, by the context's own `hadoopConfiguration()` or by a `core-site.xml`:
+all of it is in the session's configuration. What Hadoop itself presets there is left out.
+"""
+
+from typing import Any
+
+from lakescan.io.configuration import OPTIONS, StorageConfiguration
+from lakescan.spark.bridge.session import Bridge
+
+_PREFIX, _OF_SPARK = "fs.s3a.", "spark.hadoop."
+_OF_BUCKETS = _PREFIX + "bucket."
+_PRESETS = "core-default.xml"
+
+
+def session_storage(bridge: Bridge) -> StorageConfiguration:
+    """What the session says of S3; a secret in it is shown nowhere."""
+    told = bridge.spark._jsparkSession.sessionState().newHadoopConf()
+    # Of a context that ran already, a session's builder gives such a name to the session alone.
+    own = _below(bridge, told, _OF_SPARK + _PREFIX) | _below(bridge, told, _OF_BUCKETS)
+    for name in OPTIONS:
+        value = told.get(name)
+        if value is not None and list(told.getPropertySources(name) or ())[-1:] != [_PRESETS]:
+            own[name] = value
+    return StorageConfiguration.from_hadoop(own)
+
+
+def _below(bridge: Bridge, told: Any, prefix: str) -> dict[str, str]:
+    below = bridge.text_map(told.getPropsWithPrefix(prefix))
+    return {f"{prefix.removeprefix(_OF_SPARK)}{name}": value for name, value in below.items()}
