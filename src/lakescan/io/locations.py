@@ -56,6 +56,11 @@ def plain(location: str) -> str:
     return location if found.store else found.path
 
 
+def is_in_s3(location: str) -> bool:
+    """Whether S3's options open the store."""
+    return has_scheme(location) and locate(location).store.startswith(_S3)
+
+
 @lru_cache(maxsize=1024)
 def locate(location: str) -> Location:
     if not has_scheme(location):

@@ -4,14 +4,27 @@ Told by `spark.hadoop.fs.s3a.*`, by `spark.conf`, by the context's own `hadoopCo
 all of it is in the session's configuration. What Hadoop itself presets there is left out.
 """
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
-from lakescan.io.configuration import OPTIONS, StorageConfiguration
+from lakescan.io.configuration import FROM_ENVIRONMENT, OPTIONS, StorageConfiguration, is_storage_option
+from lakescan.io.locations import is_in_s3
+from lakescan.io.storage import Storage
 from lakescan.spark.bridge.session import Bridge
 
 _PREFIX, _OF_SPARK = "fs.s3a.", "spark.hadoop."
 _OF_BUCKETS = _PREFIX + "bucket."
 _PRESETS = "core-default.xml"
+
+
+def storage_at(bridge: Bridge, path: str | os.PathLike[str], options: Mapping[str, object] | None = None) -> Storage:
+    """The folder of a table, opened with what the options of a read say, and the session where they say nothing."""
+    place = Storage.at(path)
+    given = {name: value for name, value in (options or {}).items() if is_storage_option(name)}
+    own = StorageConfiguration.from_options(given)
+    session = session_storage(bridge) if is_in_s3(place.location) else FROM_ENVIRONMENT
+    return Storage.at(path, own.over(session))
 
 
 def session_storage(bridge: Bridge) -> StorageConfiguration:

@@ -10,9 +10,9 @@ from typing import Any
 
 from lakescan.errors import InvalidVersion, ReadOnly, TableNotFound, WrongFormat
 from lakescan.formats import format_at, format_named, state_options
-from lakescan.io.storage import Storage
 from lakescan.scan.format import AnyFormat
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.bridge.loads import (
     load_options,
     loads_no_relation,
@@ -141,7 +141,7 @@ class LakeCatalog(Proxy):
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
-        return location is not None and self._claims(format_at(Storage.at(location)))
+        return location is not None and self._claims(format_at(storage_at(self.bridge, location)))
 
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None

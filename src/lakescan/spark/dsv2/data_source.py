@@ -72,7 +72,7 @@ class NamedSource(Proxy):
         """Where the table is, which must be one of the source's format."""
         location = _location(options)
         zone = next((value for name, value in options.items() if name.lower() == "timezone"), None)
-        format_ = table_format(bridge, location, zone)
+        format_ = table_format(bridge, location, zone, options)
         if format_ is not None:
             check_source(bridge.spark, location, self._name, format_)
         return location

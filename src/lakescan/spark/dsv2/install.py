@@ -12,10 +12,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakescan import formats
-from lakescan.errors import InvalidName
+from lakescan.errors import InvalidName, InvalidOption
 from lakescan.formats import format_at, no_table
-from lakescan.io.storage import Storage
+from lakescan.io.configuration import is_storage_option
 from lakescan.spark.bridge import Bridge
+from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.dsv2.catalog import NAMES, NameCatalog, PathCatalog
 from lakescan.spark.dsv2.data_source import install_sources
 from lakescan.spark.dsv2.functions import install_functions
@@ -53,9 +54,13 @@ def attach_table(spark: SparkSession, name: str, path: str | os.PathLike[str], o
         raise InvalidName(
             name, "use letters, digits and underscores; no dots, slashes, backticks, spaces or line breaks."
         )
-    location = Storage.at(path)
+    kept = next((option for option in options if is_storage_option(option)), None)
+    if kept is not None:
+        raise InvalidOption(kept, "a name keeps no options of storage. Set it in the session: spark.conf.set(...).")
+    bridge = Bridge(spark)
+    location = storage_at(bridge, path)
     if format_at(location) is None:
         raise no_table(location)
     # A mistyped option is told here, where it is written, and not when a query runs.
-    _, asked = load_snapshot(Bridge(spark), location.location, options=options)
+    _, asked = load_snapshot(bridge, location.location, options=options)
     install_catalogs(spark).attached[name.lower()] = (location.location, asked.options)

@@ -20,11 +20,13 @@ from pyspark.sql.types import StructType
 
 from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
 from lakescan.formats import asked, asks_one_version, can_stream, checked, open_table, sets_rows
+from lakescan.io.configuration import is_storage_option
 from lakescan.io.storage import Storage
 from lakescan.options import Options, Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
+from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.bridge.loads import loads_a_stream
 from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
 from lakescan.spark.dsv2.partitions import ShownPartitions
@@ -49,9 +51,13 @@ class Asked:
     """SQL text: rows that do not match are not the table's."""
     checked: bool = False
     """Whether a scan's options are just those that the table was loaded with."""
+    storage: frozenset[str] = frozenset()
+    """The names of the options that opened its store; what they say is in its configuration, and nowhere else."""
 
     def has(self, format_: str, name: str, value: str) -> bool:
         """Whether an option changes nothing about the table as it was loaded."""
+        if is_storage_option(name):
+            return name in self.storage
         if not sets_rows(format_, name) or (self.travelled and asks_one_version(format_, name)):
             return True
         return self.options.get(name) == value
@@ -127,7 +133,9 @@ class SparkTable(ShownPartitions):
             # Spark runs a stream in a copy of the user's session, which keeps the settings of its start.
             running = self.bridge.of_calling_thread()
             share_catalogs(self.bridge, running)
-            table = _kept(self.snapshot.location, _zone(running, {**given, **self._asked.options}))
+            storage = storage_at(running, self.snapshot.location, given)
+            given = _without_storage(given)
+            table = _kept(storage, _zone(running, {**given, **self._asked.options}))
             seen = Seen(table, self.snapshot, self._schema_json, self._asked.options, self._asked.checked)
             return stream_builder(running, seen, given)
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
@@ -137,7 +145,8 @@ class SparkTable(ShownPartitions):
 
     def _refuse_what_was_not_asked(self, given: Mapping[str, str]) -> None:
         """What a scan's options ask for must be what the table was loaded for."""
-        for name, value in checked(given, self.snapshot.format, Read.BATCH, Read.CHANGES).items():
+        known = checked(_without_storage(given), self.snapshot.format, Read.BATCH, Read.CHANGES)
+        for name, value in {**known, **{name: "" for name in given if is_storage_option(name)}}.items():
             if not self._asked.has(self.snapshot.format, name, value):
                 raise InvalidOption(
                     name,
@@ -196,21 +205,23 @@ class HiddenColumn(Proxy):
 
 
 @lru_cache(maxsize=_TABLES_KEPT)
-def _kept(location: str, time_zone: str) -> Table:
-    return open_table(location, time_zone)
+def _kept(storage: Storage, time_zone: str) -> Table:
+    return open_table(storage.location, time_zone, storage.configuration)
 
 
-def table_format(bridge: Bridge, path: str, zone: str | None = None) -> str | None:
+def table_format(
+    bridge: Bridge, path: str, zone: str | None = None, options: Mapping[str, str] | None = None
+) -> str | None:
     """The format of the table at a path, None where there is none; storage is not asked twice for a table's."""
     try:
-        return _kept(Storage.at(path).location, zone or bridge.time_zone).format
+        return _kept(storage_at(bridge, path, options), zone or bridge.time_zone).format
     except TableNotFound:
         return None
 
 
 def kept_open(bridge: Bridge, path: str | os.PathLike[str]) -> Table:
     """The table at a path, opened once."""
-    return _kept(Storage.at(path).location, bridge.time_zone)
+    return _kept(storage_at(bridge, path), bridge.time_zone)
 
 
 def load_snapshot(
@@ -228,7 +239,9 @@ def load_snapshot(
     Tables are kept between queries, so that an unchanged log is not read again. `more` are options that a data source
     has beside those of tables; `zone` is for times that name none, the session's where it is not given.
     """
-    table = _kept(Storage.at(path).location, zone or bridge.time_zone)
+    table = _kept(storage_at(bridge, path, options), zone or bridge.time_zone)
+    storage = frozenset(name for name in options or {} if is_storage_option(name))
+    options = _without_storage(options or {})
     travelled = version is not None or timestamp is not None
 
     def chosen() -> Snapshot:
@@ -236,8 +249,8 @@ def load_snapshot(
             return table.snapshot(version, timestamp)
         return _pinned(bridge).newest(bridge.query, table)
 
-    Settings.of(options or {})
-    given = checked(options or {}, table.format, Read.BATCH, Read.CHANGES, more=more)
+    Settings.of(options)
+    given = checked(options, table.format, Read.BATCH, Read.CHANGES, more=more)
     filter_ = given.get("filter")
     if more is not None:
         given = {name: value for name, value in given.items() if more.find(name) is None}
@@ -248,7 +261,7 @@ def load_snapshot(
         if not (travels and asks_one_version(table.format, name))
     }
     given = {**kept, **given}
-    return asked(table, given, chosen, travelled), Asked(given, travelled, filter_, more is not None)
+    return asked(table, given, chosen, travelled), Asked(given, travelled, filter_, more is not None, storage)
 
 
 def load_table(
@@ -281,13 +294,17 @@ def load_stream(
     bridge: Bridge, name: str, path: str, options: Mapping[str, str], schema: StructType | None = None
 ) -> SparkTable:
     """The table for a stream with these options; of its columns those of a schema, where one is given."""
-    table = _kept(Storage.at(path).location, _zone(bridge, options))
-    given, snapshot = stream_options(options, table.format), table.snapshot()
+    table = _kept(storage_at(bridge, path, options), _zone(bridge, options))
+    given, snapshot = stream_options(_without_storage(options), table.format), table.snapshot()
     found = all_nullable(json.loads(pinned_stream(table, given, snapshot).schema_json))
     if schema is not None:
         fields = {field["name"]: field for field in found["fields"]}
         found = {**found, "fields": [fields[column] for column in chosen_columns(schema, json.dumps(found))]}
     return SparkTable(bridge, name, snapshot, Asked(given, checked=True), json.dumps(found))
+
+
+def _without_storage(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if not is_storage_option(name)}
 
 
 def _zone(bridge: Bridge, options: Mapping[str, str]) -> str:
@@ -316,7 +333,8 @@ def read_table(
     if twice and asked_for.travelled:
         raise InvalidOption(twice[0], "version= or timestamp= is given too. Give one of the two.")
     name = f"{snapshot.format}.`{snapshot.location}`"
-    return bridge.data_frame(SparkTable(bridge, name, snapshot, asked_for), texts)
+    # What opens the store is in the snapshot: Spark shows the options of a relation.
+    return bridge.data_frame(SparkTable(bridge, name, snapshot, asked_for), _without_storage(texts))
 
 
 def read_changes(
@@ -326,6 +344,6 @@ def read_changes(
     end: int | str | datetime | None,
 ) -> DataFrame:
     bridge = Bridge(spark)
-    table = _kept(Storage.at(path).location, bridge.time_zone)
+    table = _kept(storage_at(bridge, path), bridge.time_zone)
     changes = table.changes(start, end)
     return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes), {})
