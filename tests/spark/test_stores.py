@@ -50,7 +50,9 @@ def session(spark: SparkSession, elsewhere: ObjectStore) -> SparkSession:
 def location(elsewhere: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("stored") / "t"
     DeltaBuilder(root, ROWS.schema).append(ROWS)
-    return elsewhere.put(root, f"told-{root.parent.name}").replace("s3:", "s3a:")
+    location = elsewhere.put(root, f"told-{root.parent.name}").replace("s3:", "s3a:")
+    elsewhere.keys_seen.clear()
+    return location
 
 
 def test_driver_and_workers_read_with_the_keys_of_the_session(
