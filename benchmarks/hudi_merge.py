@@ -80,8 +80,8 @@ def run(spark: SparkSession) -> Iterable[Result]:
             lakescan.read(spark, str(path)).createOrReplaceTempView("bench")
             return spark.sql(query)
 
-        found = [[str(value) for value in row] for row in ours(AGGREGATE).collect()]
-        assert found == hudi.ask(path=str(path), query=AGGREGATE, consume=False), "the two sides read different rows"
+        rows = [[str(value) for value in row] for row in ours(AGGREGATE).collect()]
+        assert rows == hudi.ask(path=str(path), query=AGGREGATE, consume=False), "the two sides read different rows"
         for name, query in (("whole", WHOLE), ("2 of 13 columns", SOME), ("aggregated", AGGREGATE)):
             yield compare(
                 f"Hudi merge on read, {name}, 2 M rows",

@@ -47,7 +47,7 @@ def build(path: Path) -> None:
 def adds(type_: pa.StructType, smaller_than: int) -> pa.StructArray:
     """The add actions of all files but the first."""
     numbers = np.arange(1, FILES)
-    texts, days = (pc.cast(pa.array(found), pa.string()) for found in (numbers, numbers * 50 // FILES))
+    texts, days = (pc.cast(pa.array(column), pa.string()) for column in (numbers, numbers * 50 // FILES))
     low, high = (pc.cast(pa.array(numbers * ROWS_PER_FILE + at), pa.string()) for at in (0, ROWS_PER_FILE - 1))
     bounds = ('},"maxValues":{"id":', high, '},"nullCount":{"id":0}}')
     known = {

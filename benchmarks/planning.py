@@ -61,7 +61,7 @@ def measure(shape: LogShape, question: str, runs: int = RUNS) -> Measured:
             costs[engine].append(cost)
         if len(set(map(str, answers.values()))) > 1:
             raise RuntimeError(f"{question} of {shape.name}: {answers}")
-    return Measured(shape, question, {engine: _middle(found) for engine, found in costs.items()})
+    return Measured(shape, question, {engine: _middle(taken) for engine, taken in costs.items()})
 
 
 def _middle(costs: list[Cost]) -> Cost:
@@ -81,13 +81,13 @@ def shapes(sizes: Iterable[int]) -> Iterator[LogShape]:
 def run(spark: SparkSession) -> Iterable[Result]:
     chosen = os.environ.get("LAKESCAN_PLANNING_FILES")
     wanted = tuple(map(int, chosen.split(","))) if chosen else SIZES
-    found: list[Measured] = []
+    measurements: list[Measured] = []
     for shape in shapes(wanted):
         for question in QUESTIONS:
             measured = measure(shape, question)
-            found.append(measured)
+            measurements.append(measured)
             ours, theirs = (measured.costs[engine].processor for engine in ENGINES)
             name = f"{question}, {shape.files:,} files, {shape.statistics} (processor)"
             yield Result(name, ours, theirs, BOUNDS[shape.statistics])
     if wanted == SIZES:
-        write_results(found, QUESTIONS)
+        write_results(measurements, QUESTIONS)

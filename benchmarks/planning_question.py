@@ -24,8 +24,8 @@ def lakescan_answer(path: str, question: str, id_: int) -> Any:
     if question == "inspect":
         from lakescan.scan.inspection import inspect
 
-        found = inspect(snapshot)
-        return [found.files, found.bytes, found.rows]
+        inspection = inspect(snapshot)
+        return [inspection.files, inspection.bytes, inspection.rows]
     filters = {"point": lakescan.col("id") == id_, "day": lakescan.col("day") == date.fromisoformat(DAY)}
     if question in filters:
         scan = scan.filter(filters[question])

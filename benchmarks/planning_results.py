@@ -33,15 +33,15 @@ class Measured:
         return float(ours / theirs)
 
 
-def write_results(found: Sequence[Measured], questions: Mapping[str, str]) -> None:
+def write_results(measurements: Sequence[Measured], questions: Mapping[str, str]) -> None:
     """The page and its chart, of the largest logs."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "planning.md").write_text(_page(found, questions))
-    largest = max(measured.shape.files for measured in found)
-    (RESULTS / "planning.svg").write_text(_chart([one for one in found if one.shape.files == largest]))
+    (RESULTS / "planning.md").write_text(_page(measurements, questions))
+    largest = max(measured.shape.files for measured in measurements)
+    (RESULTS / "planning.svg").write_text(_chart([one for one in measurements if one.shape.files == largest]))
 
 
-def _page(found: Sequence[Measured], questions: Mapping[str, str]) -> str:
+def _page(measurements: Sequence[Measured], questions: Mapping[str, str]) -> str:
     lines = [
         "# Planning, measured",
         "",
@@ -53,7 +53,7 @@ def _page(found: Sequence[Measured], questions: Mapping[str, str]) -> str:
         "| files | statistics | plan | Lakescan | delta-rs | processor | wall | memory |",
         "| ---: | --- | --- | --- | --- | ---: | ---: | ---: |",
     ]
-    for one in found:
+    for one in measurements:
         shown = " | ".join(_cell(one.costs[engine]) for engine in ("lakescan", "delta-rs"))
         ratios = " | ".join(f"{one.ratio(of):.2f}" for of in ("processor", "wall", "megabytes"))
         shape = one.shape
@@ -65,11 +65,11 @@ def _cell(cost: Cost) -> str:
     return f"{cost.processor:.2f} s, {cost.wall:.2f} s, {cost.megabytes:.0f} MB"
 
 
-def _chart(found: Sequence[Measured]) -> str:
+def _chart(measurements: Sequence[Measured]) -> str:
     """A bar of processor seconds for each question and engine."""
-    longest = max(cost.processor for one in found for cost in one.costs.values())
+    longest = max(cost.processor for one in measurements for cost in one.costs.values())
     parts, y = [], 40
-    for one in found:
+    for one in measurements:
         label = f"{one.question}, {one.shape.statistics}"
         parts.append(_text(_LEFT - 10, y + _BAR, label, "end"))
         for engine, cost in one.costs.items():
@@ -78,7 +78,7 @@ def _chart(found: Sequence[Measured]) -> str:
             parts.append(_text(_LEFT + width + 6, y + _BAR - 3, f"{cost.processor:.2f} s {engine}"))
             y += _BAR + 2
         y += _GAP
-    title = f"Open and plan {found[0].shape.total:,} files: processor seconds of a fresh process"
+    title = f"Open and plan {measurements[0].shape.total:,} files: processor seconds of a fresh process"
     return _svg([_text(12, 22, title), *parts], y)
 
 

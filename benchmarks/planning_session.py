@@ -49,15 +49,15 @@ def answers(frame: Callable[[], Any], id_: int) -> dict[str, list[Any]]:
         "plan `day = d`": lambda: planned(frame().where(f"day = DATE'{DAY}'")),
         "plan everything": lambda: planned(frame()),
     }
-    found: dict[str, list[Any]] = {}
+    by_question: dict[str, list[Any]] = {}
     for name, ask in asked.items():
         times = []
         for _ in range(2):
             began = time.perf_counter()
             answer = ask()
             times.append(time.perf_counter() - began)
-        found[name] = [*times, answer]
-    return found
+        by_question[name] = [*times, answer]
+    return by_question
 
 
 def planned(frame: Any) -> int:

@@ -147,8 +147,8 @@ def latency(spark: SparkSession, path: Path) -> Result:
     table.append(rows(0, 10), partition={"day": "0"})
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(2):
-        for found, opened in zip(taken, ways(spark, path), strict=True):
-            found += waits(spark, opened, table)
+        for delays, opened in zip(taken, ways(spark, path), strict=True):
+            delays += waits(spark, opened, table)
     return Result("from a commit to its row", statistics.median(taken[0]), statistics.median(taken[1]), BOUND)
 
 
@@ -183,9 +183,9 @@ def jobs(spark: SparkSession) -> dict[str, Callable[[], Result]]:
 
 def main(wanted: list[str]) -> None:
     spark = session()
-    found = jobs(spark)
-    for name in wanted or list(found):
-        print(json.dumps(asdict(found[name]())), flush=True)
+    known = jobs(spark)
+    for name in wanted or list(known):
+        print(json.dumps(asdict(known[name]())), flush=True)
     spark.stop()
 
 

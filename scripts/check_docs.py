@@ -31,12 +31,12 @@ def blocks(text: str) -> Iterator[Block]:
     fence = ""
     block = Block(None, 1, [])
     for number, line in enumerate(text.splitlines(), 1):
-        found = FENCE.match(line)
-        if found and not fence:
+        match = FENCE.match(line)
+        if match and not fence:
             yield block
-            fence = found[1]
-            block = Block(found[2].lower(), number + 1, [])
-        elif found and fence and found[1].startswith(fence) and not found[2]:
+            fence = match[1]
+            block = Block(match[2].lower(), number + 1, [])
+        elif match and fence and match[1].startswith(fence) and not match[2]:
             yield block
             fence = ""
             block = Block(None, number + 1, [])
@@ -47,8 +47,8 @@ def blocks(text: str) -> Iterator[Block]:
 
 def broken_links(page: Path, block: Block) -> Iterator[str]:
     for number, line in enumerate(block.lines, block.first_line):
-        for found in LINK.finditer(CODE_SPAN.sub("", line)):
-            target = (found[1] or found[2]).split("#")[0]
+        for match in LINK.finditer(CODE_SPAN.sub("", line)):
+            target = (match[1] or match[2]).split("#")[0]
             if not target or re.match(r"[a-z][a-z0-9+.-]*:", target):  # a place in this page, or another site
                 continue
             if not (page.parent / target).exists():
@@ -73,13 +73,13 @@ def problems(page: Path) -> Iterator[str]:
 
 def main() -> int:
     pages = sorted({page for pattern in PAGES for page in ROOT.glob(pattern)})
-    found = [f"{name}: is missing" for name in REQUIRED if not (ROOT / name).is_file()]
+    complaints = [f"{name}: is missing" for name in REQUIRED if not (ROOT / name).is_file()]
     for page in pages:
-        found += problems(page)
-    for problem in found:
+        complaints += problems(page)
+    for problem in complaints:
         print(problem)
-    print(f"{len(pages)} pages checked, {len(found)} problems")
-    return 1 if found else 0
+    print(f"{len(pages)} pages checked, {len(complaints)} problems")
+    return 1 if complaints else 0
 
 
 if __name__ == "__main__":

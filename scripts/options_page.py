@@ -15,11 +15,11 @@ INTRODUCTION = """\
 
 Made by `scripts/options_page.py` from the table of options in the code; `make docs` checks that it is up to date.
 
-Options are given to a read by any of these doors, and mean the same at each. Names may be written in any case. An
+Options are given to a read in any of these ways, and mean the same in each. Names may be written in any case. An
 option that is not on this page, or that the kind of read does not take, is refused with the nearest ones there are: an
 ignored option would give the rows of another question.
 
-| door | how |
+| way | how |
 | --- | --- |
 | `lakescan.read` | `lakescan.read(spark, path, options={"versionAsOf": 3})` |
 | `lakescan.attach` | `lakescan.attach(spark, "orders", path, options=…)`; a query's own options win over these |

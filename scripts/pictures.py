@@ -29,8 +29,8 @@ PICTURES = [
 
 def browser() -> str | None:
     named = os.environ.get("CHROMIUM")
-    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
-    return named or next((path for path in found if path), None)
+    paths = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+    return named or next((path for path in paths if path), None)
 
 
 def report() -> Report:

@@ -21,7 +21,7 @@ def _feature(name: str, promise: str, file: str, *tests: str) -> Feature:
 
 
 DELTA_LOG = "formats/delta/test_checkpoint.py"
-DELTA_STREAM = "formats/delta/stream/test_source.py"
+DELTA_STREAM = "formats/delta/stream/test_delta_stream.py"
 HUDI_ERRORS = "formats/hudi/test_errors.py"
 
 SPECIFICATION: dict[str, tuple[Feature, ...]] = {
@@ -242,7 +242,7 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
         _feature(
             "Streams: schema changes",
             "A stream stops at each; a restart, or a schema log, takes it on.",
-            "formats/delta/stream/test_schema.py",
+            "formats/delta/stream/test_stream_schema.py",
             "test_an_added_column_stops_the_stream_and_a_restart_goes_on_with_it",
             "test_a_schema_log_takes_a_stream_through_renames_and_drops",
         ),

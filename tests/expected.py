@@ -38,8 +38,8 @@ def in_order(rows: list[dict[str, Any]]) -> list[str]:
 def plain(value: Any) -> Any:
     """A value as the files of expectations write it: JSON, with text for what JSON has no form for."""
     match value:
-        case {"value": bytes() | bytearray() as found, "metadata": bytes() | bytearray() as names} if len(value) == 2:
-            return {"variant": _variant(bytes(found), bytes(names))}
+        case {"value": bytes() | bytearray() as variant, "metadata": bytes() | bytearray() as names} if len(value) == 2:
+            return {"variant": _variant(bytes(variant), bytes(names))}
         case dict():
             return {str(key if isinstance(key, str) else plain(key)): plain(inner) for key, inner in value.items()}
         case list():

@@ -70,13 +70,13 @@ class RequiredTable:
 
     def values(self, path: tuple[str, ...]) -> dict[int, Any]:
         """The value at a path in each row, by the row's id."""
-        found = {}
+        by_id = {}
         for row in self.rows:
             value: Any = row
             for name in path:
                 value = None if value is None else value[name]
-            found[row["id"]] = value
-        return found
+            by_id[row["id"]] = value
+        return by_id
 
 
 def _leaves(fields: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:

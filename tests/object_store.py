@@ -1,4 +1,4 @@
-"""An S3 server on this machine: moto, behind a door that writes down each request and refuses what a test tells it to.
+"""An S3 server on this machine: moto, behind a proxy that writes down each request and refuses what a test tells it to.
 
 Nothing leaves the machine. Tables are copied into its buckets from local folders.
 """
@@ -77,17 +77,17 @@ class ObjectStore:
         return f"s3://{bucket}/{name}"
 
     def keys(self, name: str) -> list[str]:
-        found = self._client.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/")
-        return [entry["Key"] for entry in found["Contents"]]
+        answer = self._client.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/")
+        return [entry["Key"] for entry in answer["Contents"]]
 
     def remove(self, key: str) -> None:
         self._client.delete_object(Bucket=BUCKET, Key=key)
 
     def asked(self, *parts: str) -> list[str]:
         """The requests since the last call whose text has all these parts."""
-        found = [f"{method} {what}" for method, what in self.requests]
+        requests = [f"{method} {what}" for method, what in self.requests]
         self.requests.clear()
-        return [text for text in found if all(part in text for part in parts)]
+        return [text for text in requests if all(part in text for part in parts)]
 
     def stop(self) -> None:
         self._server.shutdown()

@@ -67,12 +67,12 @@ def _page(kind: int, size: int, header: tuple[int, bytes]) -> bytes:
 
 def _struct(fields: list[tuple[int, int, int | bytes]]) -> bytes:
     """Thrift's compact protocol: each field by how far its id is from the one before, then its value."""
-    found, before = b"", 0
+    encoded, before = b"", 0
     for at, kind, value in fields:
-        found += bytes([(at - before) << 4 | kind])
-        found += _zigzag(value) if isinstance(value, int) else value
+        encoded += bytes([(at - before) << 4 | kind])
+        encoded += _zigzag(value) if isinstance(value, int) else value
         before = at
-    return found + b"\x00"
+    return encoded + b"\x00"
 
 
 def _list(kind: int, values: list[bytes]) -> bytes:
@@ -93,10 +93,10 @@ def _zigzag(value: int) -> bytes:
 
 def _varint(value: int) -> bytes:
     value &= (1 << 64) - 1
-    found = b""
+    encoded = b""
     while value > 127:
-        found, value = found + bytes([value & 127 | 128]), value >> 7
-    return found + bytes([value])
+        encoded, value = encoded + bytes([value & 127 | 128]), value >> 7
+    return encoded + bytes([value])
 
 
 def write_sums(file: Path, wrong_at: int) -> None:

@@ -36,8 +36,8 @@ class SampleTable:
     @property
     def known(self) -> dict[str, Any]:
         """All that the engine that wrote it told of it."""
-        found: dict[str, Any] = json.loads(self.expected.read_text())
-        return found
+        told: dict[str, Any] = json.loads(self.expected.read_text())
+        return told
 
     @property
     def features(self) -> frozenset[str]:
@@ -68,11 +68,11 @@ def sample_tables(format: str | None = None) -> tuple[SampleTable, ...]:
         for kind in ("delta", "hudi")
         for file in (DATA / kind).glob("*.tar.xz")
     ]
-    found = sorted([*folders, *archives], key=lambda table: (table.format, table.name))
-    return tuple(table for table in found if format in (None, table.format))
+    tables = sorted([*folders, *archives], key=lambda table: (table.format, table.name))
+    return tuple(table for table in tables if format in (None, table.format))
 
 
 def sample_table(name: str) -> SampleTable:
     """The one of this name."""
-    (found,) = [table for table in sample_tables() if table.name == name]
-    return found
+    (table,) = [table for table in sample_tables() if table.name == name]
+    return table

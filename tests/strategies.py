@@ -201,13 +201,13 @@ def random_filter(random: Random, schema: pa.Schema, depth: int = 2) -> Predicat
 
 
 def _leaf_columns(fields: pa.Schema | pa.DataType, above: tuple[str, ...] = ()) -> list[tuple[Column, pa.DataType]]:
-    found: list[tuple[Column, pa.DataType]] = []
+    columns: list[tuple[Column, pa.DataType]] = []
     for field in fields:
         path = (*above, field.name)
-        found.append((Column(path), field.type))
+        columns.append((Column(path), field.type))
         if pa.types.is_struct(field.type):
-            found.extend(_leaf_columns(field.type, path))
-    return found
+            columns.extend(_leaf_columns(field.type, path))
+    return columns
 
 
 def _leaf(random: Random, column: Column, kind: pa.DataType) -> Predicate:

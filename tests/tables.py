@@ -30,9 +30,9 @@ _NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
 def open_delta(path: str | os.PathLike[str], **arguments: Any) -> DeltaTable:
     """The table at a path, opened as users do; with what only Delta tables have."""
-    found = lakescan.open(path, **arguments)
-    assert isinstance(found, DeltaTable)
-    return found
+    table = lakescan.open(path, **arguments)
+    assert isinstance(table, DeltaTable)
+    return table
 
 
 def spark_type(type_: pa.DataType) -> Any:
@@ -77,8 +77,8 @@ def spark_schema(schema: pa.Schema) -> dict[str, Any]:
 def statistics_of(table: pa.Table, tight: bool | None = None) -> dict[str, Any]:
     """Delta's statistics of a file's columns and of the fields of its structs, as Delta Spark writes them."""
     low, high, nulls = _bounds_of(table)
-    found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
-    return found if tight is None else {**found, "tightBounds": tight}
+    statistics: dict[str, Any] = {"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
+    return statistics if tight is None else {**statistics, "tightBounds": tight}
 
 
 def _bounds_of(table: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -202,19 +202,19 @@ class DeltaBuilder:
         return {"add": action}
 
     def remove(self, add: Mapping[str, Any]) -> dict[str, Any]:
-        found = add["add"]
-        action = {"path": found["path"], "deletionTimestamp": 1_700_000_000_000, "dataChange": True}
-        if "deletionVector" in found:
-            action["deletionVector"] = found["deletionVector"]
+        fields = add["add"]
+        action = {"path": fields["path"], "deletionTimestamp": 1_700_000_000_000, "dataChange": True}
+        if "deletionVector" in fields:
+            action["deletionVector"] = fields["deletionVector"]
         return {"remove": action}
 
     def vector(self, rows: Iterable[int], storage: str = "u") -> dict[str, Any]:
         """A deletion vector for these rows, stored in a file of its own (u, p) or inline (i)."""
         positions = BitMap64(rows)
         data = struct.pack("<i", 1681511377) + positions.serialize()
-        found: dict[str, Any] = {"storageType": storage, "sizeInBytes": len(data), "cardinality": len(positions)}
+        descriptor: dict[str, Any] = {"storageType": storage, "sizeInBytes": len(data), "cardinality": len(positions)}
         if storage == "i":
-            return {**found, "pathOrInlineDv": encode85(data)}
+            return {**descriptor, "pathOrInlineDv": encode85(data)}
         identity = uuid5(
             _NAMESPACE, f"{self.path}/{self.version}/{self._files}/{sorted(positions)[:5]}/{len(positions)}"
         )
@@ -222,7 +222,7 @@ class DeltaBuilder:
         # A vector need not be the first in its file: the odd byte keeps offsets honest.
         file.write_bytes(b"\x01\x00" + struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data)))
         where = encode85(identity.bytes) if storage == "u" else str(file)
-        return {**found, "pathOrInlineDv": where, "offset": 2}
+        return {**descriptor, "pathOrInlineDv": where, "offset": 2}
 
     def delete(self, add: Mapping[str, Any], rows: Iterable[int], storage: str = "u") -> dict[str, Any]:
         """Commit the deletion of some rows of a file (all that are to be deleted), by a vector; gives the new add."""
@@ -265,9 +265,9 @@ class DeltaBuilder:
             file = self.log / f"{version:020d}.json"
             for line in (self._cleaned.get(version) or file.read_text()).splitlines():
                 action = json.loads(line)
-                kind, found = next(iter(action.items()))
-                vector = found.get("deletionVector") or {}
-                place = (found.get("path"), vector.get("pathOrInlineDv"), vector.get("offset"))
+                kind, fields = next(iter(action.items()))
+                vector = fields.get("deletionVector") or {}
+                place = (fields.get("path"), vector.get("pathOrInlineDv"), vector.get("offset"))
                 key = place if kind in ("add", "remove") else kind
                 newest.pop(key, None)
                 newest[key] = action
@@ -284,7 +284,7 @@ class DeltaBuilder:
         file = self.log / f"{self.version:020d}.crc"
         adds = [action["add"] for action in self.live_actions() if "add" in action]
         vectors = [add["deletionVector"] for add in adds if add.get("deletionVector")]
-        found = {
+        content = {
             "tableSizeBytes": sum(add["size"] for add in adds),
             "numFiles": len(adds),
             "numMetadata": 1,
@@ -293,7 +293,7 @@ class DeltaBuilder:
             "numDeletionVectorsOpt": len(vectors),
             "allFiles": adds,
         }
-        file.write_text(json.dumps({**found, **self.protocol(), "metadata": self.metadata()["metaData"]}))
+        file.write_text(json.dumps({**content, **self.protocol(), "metadata": self.metadata()["metaData"]}))
         return file
 
     def checkpoint(
@@ -309,22 +309,22 @@ class DeltaBuilder:
 
         `stats` is json, parsed or both; parsed statistics are of the columns in `parsed`, in physical names.
         """
-        found = [_checkpoint_row(action, stats, parsed) for action in self.live_actions()]
+        actions = [_checkpoint_row(action, stats, parsed) for action in self.live_actions()]
         schema, name = _checkpoint_schema(parsed), f"{self.version:020d}.checkpoint"
         if top is None:
             count = parts or 1
             files = [self.log / f"{name}.{n:010d}.{count:010d}.parquet" for n in range(1, count + 1)]
             files = files if parts else [self.log / f"{name}.parquet"]
             for at, file in enumerate(files):
-                pq.write_table(pa.Table.from_pylist(found[at::count], schema), file, row_group_size)
+                pq.write_table(pa.Table.from_pylist(actions[at::count], schema), file, row_group_size)
             return files
         folder, identity = self.log / "_sidecars", uuid5(_NAMESPACE, f"{self.path}/{self.version}/{top}")
         folder.mkdir(exist_ok=True)
-        adds = [row for row in found if "add" in row or "remove" in row]
+        adds = [row for row in actions if "add" in row or "remove" in row]
         files = [folder / f"{name}.{n:010d}.{identity}.parquet" for n in range(sidecars)]
         for at, file in enumerate(files):
             pq.write_table(pa.Table.from_pylist(adds[at::sidecars], schema), file, row_group_size)
-        rows = [row for row in found if row not in adds] + ([] if sidecars else adds)
+        rows = [row for row in actions if row not in adds] + ([] if sidecars else adds)
         rows.append({"checkpointMetadata": {"version": self.version}})
         for file in files:
             rows.append({"sidecar": {"path": file.name, "sizeInBytes": file.stat().st_size, "modificationTime": 0}})
@@ -338,17 +338,17 @@ class DeltaBuilder:
     def _physical_name(self, name: str) -> str:
         for field in self.schema["fields"]:
             if field["name"] == name:
-                found: str = field["metadata"].get("delta.columnMapping.physicalName", name)
-                return found
+                physical: str = field["metadata"].get("delta.columnMapping.physicalName", name)
+                return physical
         return name
 
     def _physical(self, table: pa.Table) -> pa.Table:
         """Top-level columns under their physical names, with field ids where the table has them."""
         fields = []
         for field in table.schema:
-            known = next((found for found in self.schema["fields"] if found["name"] == field.name), None)
-            found_id = known and known["metadata"].get("delta.columnMapping.id")
-            metadata = {b"PARQUET:field_id": str(found_id).encode()} if found_id else None
+            known = next((declared for declared in self.schema["fields"] if declared["name"] == field.name), None)
+            field_id = known and known["metadata"].get("delta.columnMapping.id")
+            metadata = {b"PARQUET:field_id": str(field_id).encode()} if field_id else None
             fields.append(field.with_name(self._physical_name(field.name)).with_metadata(metadata))
         return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, table.schema.metadata))
 
@@ -423,11 +423,11 @@ def _checkpoint_schema(parsed: pa.Schema | None) -> pa.Schema:
 def _checkpoint_row(action: dict[str, Any], stats: str, parsed: pa.Schema | None) -> dict[str, Any]:
     if "add" not in action or stats == "json" or parsed is None:
         return action
-    found = json.loads(action["add"].get("stats") or "null")
+    statistics = json.loads(action["add"].get("stats") or "null")
     names = parsed.names
-    kept = found and {
+    kept = statistics and {
         key: {name: value[name] for name in names if name in value} if isinstance(value, dict) else value
-        for key, value in found.items()
+        for key, value in statistics.items()
     }
     add = {**action["add"], "stats_parsed": kept}
     return {"add": add if stats == "both" else {key: value for key, value in add.items() if key != "stats"}}

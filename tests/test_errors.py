@@ -119,9 +119,9 @@ def test_every_error_has_a_document_and_a_condition_of_its_own() -> None:
 )
 def test_an_error_survives_the_way_from_an_executor(kind: type[LakescanError], arguments: tuple[Any, ...]) -> None:
     error = kind(*arguments)
-    found = pickle.loads(pickle.dumps(error))
-    assert type(found) is kind
-    assert str(found) == str(error)
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert str(copy) == str(error)
 
 
 def test_a_message_holds_no_character_that_a_terminal_acts_on() -> None:

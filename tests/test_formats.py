@@ -26,7 +26,7 @@ def folder_of(known: AnyFormat) -> Path:
     """The folder of the package that exports the format."""
     parts = known.open.__module__.split(".")
     packages = [import_module(".".join(parts[:end])) for end in range(1, len(parts))]
-    (package,) = (found for found in packages if getattr(found, "FORMAT", None) is known)
+    (package,) = (module for module in packages if getattr(module, "FORMAT", None) is known)
     return Path(str(package.__file__)).parent
 
 

@@ -36,29 +36,29 @@ def table(tmp_path: Path) -> str:
 
 
 def test_importing_lakescan_loads_nothing_that_only_some_tables_need() -> None:
-    found = run("print(sorted({'sqlglot', 'pyroaring', 'hudi', 'fastavro', 'pyspark', 'pandas'} & set(sys.modules)))")
-    assert found.stdout.strip() == "[]", found.stderr
+    process = run("print(sorted({'sqlglot', 'pyroaring', 'hudi', 'fastavro', 'pyspark', 'pandas'} & set(sys.modules)))")
+    assert process.stdout.strip() == "[]", process.stderr
 
 
 def test_a_delta_table_is_read_without_any_extra(table: str) -> None:
-    found = run(
+    process = run(
         f"print(lakescan.open({table!r}).snapshot().scan().filter('id > 1').build().to_arrow().num_rows)",
         *("pyspark", "py4j", "hudi", "fastavro"),
     )
-    assert found.stdout.strip() == "2", found.stderr
+    assert process.stdout.strip() == "2", process.stderr
 
 
 def test_a_hudi_table_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / ".hoodie").mkdir()
     (tmp_path / ".hoodie" / "hoodie.properties").write_text("hoodie.table.name=t\n")
-    found = run(f"lakescan.open({str(tmp_path)!r})", "hudi")
-    assert "MissingPackage" in found.stderr
-    assert f"The Hudi table {tmp_path}" in found.stderr
-    assert "pip install 'lakescan[hudi]'" in found.stderr
+    process = run(f"lakescan.open({str(tmp_path)!r})", "hudi")
+    assert "MissingPackage" in process.stderr
+    assert f"The Hudi table {tmp_path}" in process.stderr
+    assert "pip install 'lakescan[hudi]'" in process.stderr
 
 
 @pytest.mark.parametrize("call", ["lakescan.session()", "lakescan.read(None, '/t')", "lakescan.install(None)"])
 def test_what_needs_spark_says_what_to_install(call: str) -> None:
-    found = run(call, "pyspark")
-    assert "MissingPackage" in found.stderr
-    assert "pip install 'lakescan[spark]'" in found.stderr
+    process = run(call, "pyspark")
+    assert "MissingPackage" in process.stderr
+    assert "pip install 'lakescan[spark]'" in process.stderr

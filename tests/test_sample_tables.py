@@ -41,10 +41,10 @@ AS_TEXT = {"EPOCHMILLISECONDS keys": "millis", "UNIX_TIMESTAMP keys": "seconds"}
 
 @pytest.mark.parametrize("table", sample_tables(), ids=lambda table: table.name)
 def test_a_sample_table_has_the_rows_that_its_engine_read(table: SampleTable, tmp_path: Path) -> None:
-    found = plain_rows(lakescan.open(table.unpack(tmp_path)).snapshot().scan().build().to_arrow())
+    rows = plain_rows(lakescan.open(table.unpack(tmp_path)).snapshot().scan().build().to_arrow())
     for feature in table.features & AS_TEXT.keys():
-        found = [{**row, AS_TEXT[feature]: str(row[AS_TEXT[feature]])} for row in found]
-    assert in_order(found) == in_order(table.rows)
+        rows = [{**row, AS_TEXT[feature]: str(row[AS_TEXT[feature]])} for row in rows]
+    assert in_order(rows) == in_order(table.rows)
 
 
 @pytest.mark.parametrize("table", [table for table in sample_tables() if table.versions], ids=lambda table: table.name)
@@ -56,8 +56,8 @@ def test_every_version_has_the_rows_that_the_engine_read_of_it(table: SampleTabl
             with pytest.raises((errors.MissingDataFile, errors.VersionNotFound)):
                 opened.snapshot(version).scan().build().to_arrow()
             continue
-        found = opened.snapshot(version).scan().build().to_arrow()
-        assert in_order(plain_rows(found)) == in_order(rows), version
+        actual = opened.snapshot(version).scan().build().to_arrow()
+        assert in_order(plain_rows(actual)) == in_order(rows), version
 
 
 def test_the_tables_are_small() -> None:

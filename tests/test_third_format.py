@@ -117,9 +117,9 @@ def test_where_there_is_no_table_the_error_names_every_format(toys: ToyBuilder, 
 
 
 def test_a_stream_gives_each_version_once_and_goes_on_with_what_is_added(toys: ToyBuilder) -> None:
-    found = pin_stream(lakescan.open(toys.path), {})
-    assert found is not None
-    stream = found.open(found.schema)
+    pinned_stream = pin_stream(lakescan.open(toys.path), {})
+    assert pinned_stream is not None
+    stream = pinned_stream.open(pinned_stream.schema)
 
     def batch(start: Offset, end: Offset) -> list[int]:
         tasks = stream.plan(start, end, 2)

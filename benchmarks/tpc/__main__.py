@@ -50,14 +50,14 @@ def _run(spark: SparkSession, number: int, text: str, engines: Sequence[Engine],
             except Exception as error:
                 failed.append(f"{engine.name}: {str(error).splitlines()[0][:200]}")
     expected = rows.get(DELTA.name)
-    wrong = [name for name, found in rows.items() if expected is not None and not same_rows(found, expected)]
+    wrong = [name for name, answer in rows.items() if expected is not None and not same_rows(answer, expected)]
     for run in range(runs):
         turn = [engine for engine in engines if engine.name in rows]
         for engine in turn if run % 2 == 0 else reversed(turn):
             with engine.current(spark):
                 costs[engine.name].append(measured(lambda: spark.sql(text).collect())[1])
     result = QueryResult(
-        number, {name: tuple(found) for name, found in costs.items() if found}, tuple(wrong), tuple(failed)
+        number, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), tuple(failed)
     )
     print(result, flush=True)
     return result

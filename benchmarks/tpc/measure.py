@@ -25,8 +25,8 @@ class Cost:
 def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
     """What the job gives, and its cost."""
     began, spent = time.perf_counter(), processor_seconds()
-    found = job()
-    return found, Cost(time.perf_counter() - began, processor_seconds() - spent)
+    outcome = job()
+    return outcome, Cost(time.perf_counter() - began, processor_seconds() - spent)
 
 
 def processor_seconds() -> float:

@@ -47,10 +47,10 @@ class PlanShape:
 
 def _names(root: Any) -> list[str]:
     """The first word of each node's name; subqueries are not part of the tree."""
-    found, pending = [], [root]
+    names, pending = [], [root]
     while pending:
         node = pending.pop()
-        found.append(str(node.nodeName()).split(" ")[0])
+        names.append(str(node.nodeName()).split(" ")[0])
         children = node.children()
         pending += [children.apply(at) for at in range(children.size())]
-    return found
+    return names

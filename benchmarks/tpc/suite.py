@@ -36,20 +36,20 @@ class Suite:
 
     def queries(self) -> dict[int, str]:
         """The suite's queries in Spark's SQL, by number."""
-        found = self._extension().execute(f"SELECT query_nr, query FROM {self.name}_queries()").fetchall()
-        return {int(number): sqlglot.transpile(text, read="duckdb", write="spark")[0] for number, text in found}
+        rows = self._extension().execute(f"SELECT query_nr, query FROM {self.name}_queries()").fetchall()
+        return {int(number): sqlglot.transpile(text, read="duckdb", write="spark")[0] for number, text in rows}
 
     def tables(self, spark: SparkSession, deleted: bool) -> dict[str, Path]:
         """Where each table is; those with rows that deletion vectors mark, or those without."""
         parquet = self.home / "parquet"
         for unfinished in _unfinished(parquet):
             self._generate(unfinished)
-        found = {}
+        paths = {}
         for file in sorted(parquet.glob("*.parquet")):
-            path = found[file.stem] = self.home / ("deleted" if deleted else "plain") / file.stem
+            path = paths[file.stem] = self.home / ("deleted" if deleted else "plain") / file.stem
             for unfinished in _unfinished(path):
                 _write(spark, file, unfinished, deleted)
-        return found
+        return paths
 
     def _extension(self) -> duckdb.DuckDBPyConnection:
         package = importlib.import_module(f"duckdb_extension_{self.name}")

@@ -109,7 +109,7 @@ def changes(
 
 def report(df: "DataFrame") -> Report:
     """What each scan of a query by Lakescan considered, skipped and reads."""
-    from lakescan.spark.report import report_of
+    from lakescan.spark.query_report import report_of
 
     return report_of(df)
 

@@ -311,9 +311,9 @@ class UnsupportedType(LakescanError):
 class SchemaMismatch(LakescanError):
     """A data file holds a column in a type that cannot become the table's type without loss."""
 
-    def __init__(self, file: str, column: str, found: str, wanted: str) -> None:
+    def __init__(self, file: str, column: str, stored_type: str, wanted: str) -> None:
         super().__init__(
-            f"In {file} the column {column} is {found} and the table says {wanted}; these values cannot be "
+            f"In {file} the column {column} is {stored_type} and the table says {wanted}; these values cannot be "
             "converted without loss. The file was not written for this table's schema."
         )
 
@@ -380,9 +380,9 @@ class StoppedSession(LakescanError, ValueError):
 class NotASession(LakescanError, TypeError):
     """Something else than a SparkSession in the place of one: most often arguments that were swapped."""
 
-    def __init__(self, found: object) -> None:
+    def __init__(self, given: object) -> None:
         super().__init__(
-            f"The first argument must be a SparkSession, not {found!r}: write lakescan.read(spark, path), "
+            f"The first argument must be a SparkSession, not {given!r}: write lakescan.read(spark, path), "
             "lakescan.attach(spark, name, path)."
         )
 
@@ -390,9 +390,9 @@ class NotASession(LakescanError, TypeError):
 class JavaNotFound(LakescanError):
     """Spark could not be started because there is no Java, or too old a one."""
 
-    def __init__(self, found: str) -> None:
+    def __init__(self, installed: str) -> None:
         super().__init__(
-            f"Spark needs Java 17 or newer, and {found}. Install one (apt-get install openjdk-17-jre-headless, "
+            f"Spark needs Java 17 or newer, and {installed}. Install one (apt-get install openjdk-17-jre-headless, "
             "dnf install java-21-openjdk-headless, brew install openjdk@17), or set JAVA_HOME to the folder of one."
         )
 
@@ -400,9 +400,9 @@ class JavaNotFound(LakescanError):
 class WrongFormat(LakescanError, ValueError):
     """A table of one format under the name of another."""
 
-    def __init__(self, location: str, asked: str, found: str) -> None:
+    def __init__(self, location: str, asked: str, actual: str) -> None:
         super().__init__(
-            f"{location} is a {found.capitalize()} table, not a {asked.capitalize()} one: write {found}.`{location}`."
+            f"{location} is a {actual.capitalize()} table, not a {asked.capitalize()} one: write {actual}.`{location}`."
         )
 
 
@@ -544,9 +544,9 @@ class HalfReadCommit(LakescanError):
 class TableReplaced(LakescanError):
     """The table at a stream's location is another one than its checkpoint was made for."""
 
-    def __init__(self, location: str, expected: str, found: str) -> None:
+    def __init__(self, location: str, expected: str, actual: str) -> None:
         super().__init__(
-            f"{location} now holds another table (id {found}) than the stream has been reading (id {expected}). "
+            f"{location} now holds another table (id {actual}) than the stream has been reading (id {expected}). "
             "Start the stream with a new checkpoint."
         )
 
@@ -605,9 +605,9 @@ class ChangeNotAllowed(LakescanError):
 class OtherSchemaLog(LakescanError):
     """A schemaTrackingLocation that holds the schemas of another table."""
 
-    def __init__(self, folder: str, found: str, location: str, expected: str) -> None:
+    def __init__(self, folder: str, recorded: str, location: str, expected: str) -> None:
         super().__init__(
-            f"The schemas in the schemaTrackingLocation {folder} are those of another table (id {found}) than "
+            f"The schemas in the schemaTrackingLocation {folder} are those of another table (id {recorded}) than "
             f"{location} (id {expected}). Give each stream a folder of its own."
         )
 

@@ -1,6 +1,6 @@
 """Options of reads: what one is, and the check that none is ever ignored.
 
-Every option of every door (`lakescan.read`, `attach`, SQL's `WITH`, `spark.read.option(…).table(…)`,
+Every option of every way to read (`lakescan.read`, `attach`, SQL's `WITH`, `spark.read.option(…).table(…)`,
 `format("lakescan")`, streams) is in one table a format, `formats.options_of`. A name is found in any case. One
 that is not there, or that another kind of read has, is refused with what it may have been meant to be: an ignored
 option gives the rows of another question. `docs/options.md` is made from the same table.
@@ -21,7 +21,7 @@ class Read(Enum):
     """A kind of read; its value is what messages call it."""
 
     BATCH = "a batch"
-    CHANGES = "the change feed (readChangeFeed = true)"
+    CHANGES = "a batch of changes"
     STREAM = "a stream (spark.readStream)"
 
 
@@ -156,22 +156,22 @@ def is_true(given: Mapping[str, str], name: str) -> bool:
 
 def one_of(given: Mapping[str, str], *names: str) -> str | None:
     """The one of some options that is given, None where none is; two that contradict each other are refused."""
-    found = [name for name in names if name in given]
-    if len(found) > 1:
-        raise InvalidOption(found[1], f"{found[0]} is given too. Give one of the two.")
-    return found[0] if found else None
+    chosen = [name for name in names if name in given]
+    if len(chosen) > 1:
+        raise InvalidOption(chosen[1], f"{chosen[0]} is given too. Give one of the two.")
+    return chosen[0] if chosen else None
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """The known names most like one that is not known, best first."""
-    by_small = {found.lower(): found for found in known}
-    return [by_small[found] for found in get_close_matches(name.lower(), list(by_small), _NEAR)]
+    by_small = {spelling.lower(): spelling for spelling in known}
+    return [by_small[small] for small in get_close_matches(name.lower(), list(by_small), _NEAR)]
 
 
 def _unknown(name: str, known: Options, reads: tuple[Read, ...], others: Iterable[Options]) -> InvalidOption:
     for other in others:
-        if other.of != known.of and (found := other.find(name)) is not None:
-            return InvalidOption(found.name, f"it is an option of {other.of} tables, and this is a {known.of} table.")
+        if other.of != known.of and (theirs := other.find(name)) is not None:
+            return InvalidOption(theirs.name, f"it is an option of {other.of} tables, and this is a {known.of} table.")
     names = [spelling for option in known.of_read(*reads) for spelling in option.names]
     return UnknownOption(name, nearest(name, names), {read.value: _plain_names(known, read) for read in reads})
 

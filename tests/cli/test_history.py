@@ -12,9 +12,9 @@ def test_the_history_of_a_sample_table_has_a_commit_a_version(
     table: SampleTable, command: Command, tmp_path: Path
 ) -> None:
     path = table.unpack(tmp_path)
-    found = command("history", path, "--json", "--limit", 1000)
-    assert (found.code, found.err) == (0, "")
-    versions = [commit["version"] for commit in found.json["commits"]]
+    answer = command("history", path, "--json", "--limit", 1000)
+    assert (answer.code, answer.err) == (0, "")
+    versions = [commit["version"] for commit in answer.json["commits"]]
     assert versions == lakescan.open(path).history()["version"].to_pylist()
 
 

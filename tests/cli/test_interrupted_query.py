@@ -14,15 +14,15 @@ from tests.cli.conftest import ORDERS, started
 
 def java_processes(group: int) -> list[str]:
     """The Java processes of a process group, as the system knows them."""
-    found = []
+    processes = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
         except OSError:
             continue
         if "java" in name and int(rest.split()[2]) == group:
-            found.append(stat.parent.name)
-    return found
+            processes.append(stat.parent.name)
+    return processes
 
 
 def wait_for(what: Callable[[], bool], seconds: float) -> bool:

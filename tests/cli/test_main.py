@@ -39,10 +39,10 @@ def one_sentence(text: str) -> bool:
 
 
 def test_a_subcommand_is_a_module_and_says_in_a_line_what_it_does(command: Command) -> None:
-    found = command("--help")
-    assert found.code == 0
+    answer = command("--help")
+    assert answer.code == 0
     for name in subcommands():
-        assert f"\n  {name} " in found.out
+        assert f"\n  {name} " in answer.out
         assert command(name, "--help").out.startswith(f"Usage: lakescan {name}")
 
 
@@ -54,50 +54,50 @@ def test_every_subcommand_that_answers_has_json(command: Command) -> None:
 @pytest.mark.parametrize("name", READING)
 def test_a_path_without_a_table_is_one_sentence(name: str, command: Command, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path):
-        found = command(name, path, *READING[name])
-        assert (found.code, found.out) == (NO_TABLE, "")
-        assert one_sentence(found.err)
-        assert str(path) in found.err
+        answer = command(name, path, *READING[name])
+        assert (answer.code, answer.out) == (NO_TABLE, "")
+        assert one_sentence(answer.err)
+        assert str(path) in answer.err
 
 
 @pytest.mark.parametrize("name", READING)
 def test_a_newer_protocol_is_refused_by_the_name_of_its_feature(name: str, command: Command, newer: Path) -> None:
-    found = command(name, newer, *READING[name])
-    assert (found.code, found.out) == (NOT_SUPPORTED, "")
-    assert one_sentence(found.err)
-    assert "timeCrystals" in found.err
+    answer = command(name, newer, *READING[name])
+    assert (answer.code, answer.out) == (NOT_SUPPORTED, "")
+    assert one_sentence(answer.err)
+    assert "timeCrystals" in answer.err
 
 
 @pytest.mark.parametrize("name", READING)
 def test_a_store_that_cannot_be_reached_is_one_sentence_without_its_secret(name: str, command: Command) -> None:
-    found = command(name, "s3a://bucket/table", *READING[name], *NO_STORE, *NO_STORE_MORE)
-    assert (found.code, found.out) == (STORAGE, "")
-    assert one_sentence(found.err)
-    assert "s3a://bucket/table" in found.err
+    answer = command(name, "s3a://bucket/table", *READING[name], *NO_STORE, *NO_STORE_MORE)
+    assert (answer.code, answer.out) == (STORAGE, "")
+    assert one_sentence(answer.err)
+    assert "s3a://bucket/table" in answer.err
 
 
 def test_a_damaged_log_has_a_code_of_its_own(command: Command, tmp_path: Path) -> None:
     log = tmp_path / "_delta_log"
     log.mkdir()
     (log / f"{0:020d}.json").write_text("no json\n")
-    found = command("inspect", tmp_path)
-    assert found.code == DAMAGED
-    assert one_sentence(found.err)
+    answer = command("inspect", tmp_path)
+    assert answer.code == DAMAGED
+    assert one_sentence(answer.err)
 
 
 @pytest.mark.parametrize("words", [("inspect",), ("inspect", "--colour"), ("inspct",), ("history", "x", "--limit=-1")])
 def test_a_wrong_command_line_is_one_sentence_that_names_the_help(words: tuple[str, ...], command: Command) -> None:
-    found = command(*words)
-    assert (found.code, found.out) == (USAGE, "")
-    assert one_sentence(found.err)
-    assert "--help" in found.err
+    answer = command(*words)
+    assert (answer.code, answer.out) == (USAGE, "")
+    assert one_sentence(answer.err)
+    assert "--help" in answer.err
 
 
 def test_a_version_that_there_is_not_is_a_wrong_value(command: Command) -> None:
-    found = command("inspect", ORDERS, "--version", "99")
-    assert found.code == USAGE
-    assert one_sentence(found.err)
-    assert "versions 0 to 7" in found.err
+    answer = command("inspect", ORDERS, "--version", "99")
+    assert answer.code == USAGE
+    assert one_sentence(answer.err)
+    assert "versions 0 to 7" in answer.err
 
 
 def test_a_fault_of_lakescan_is_one_sentence_too(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,11 +105,11 @@ def test_a_fault_of_lakescan_is_one_sentence_too(command: Command, monkeypatch: 
         raise ZeroDivisionError("\x1b[31mred")
 
     monkeypatch.setattr(lakescan, "open", fail)
-    found = command("inspect", ORDERS)
-    assert found.code == 1
-    assert one_sentence(found.err)
-    assert "\x1b" not in found.err
-    assert "ZeroDivisionError" in found.err
+    answer = command("inspect", ORDERS)
+    assert answer.code == 1
+    assert one_sentence(answer.err)
+    assert "\x1b" not in answer.err
+    assert "ZeroDivisionError" in answer.err
 
 
 def test_a_warning_is_a_line_on_stderr(command: Command, copied: object, tmp_path: Path) -> None:
@@ -117,10 +117,10 @@ def test_a_warning_is_a_line_on_stderr(command: Command, copied: object, tmp_pat
 
     table = sample_table("row_tracking").unpack(tmp_path)
     (table / "_delta_log" / f"{0:020d}.crc").write_text("{")
-    found = command("inspect", table, "--version", "0")
-    assert found.code == 0
-    assert found.err.startswith("lakescan: warning: The checksum file")
-    assert found.err.count("\n") == 1
+    answer = command("inspect", table, "--version", "0")
+    assert answer.code == 0
+    assert answer.err.startswith("lakescan: warning: The checksum file")
+    assert answer.err.count("\n") == 1
 
 
 def test_every_error_has_a_code_that_the_documentation_lists() -> None:
@@ -135,8 +135,8 @@ def test_every_error_has_a_code_that_the_documentation_lists() -> None:
 
 def test_importing_lakescan_imports_nothing_of_the_command_line() -> None:
     code = "import sys, lakescan; print([name for name in ('rich', 'click', 'pyspark') if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", [*READING, "query"])
@@ -159,8 +159,8 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_store(name: str) -> None:
 
 def test_whoever_closes_the_pipe_is_not_told_of_it() -> None:
     words = f"{sys.executable} -m lakescan inspect {ORDERS} --json | true"
-    found = subprocess.run(["bash", "-c", f"set -o pipefail; {words}"], capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stderr) == (0, "")
+    process = subprocess.run(["bash", "-c", f"set -o pipefail; {words}"], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_the_shell_completes_subcommands_and_options(command: Command) -> None:

@@ -65,11 +65,11 @@ def test_whatever_else_a_statement_says_it_is_sparks(sql: str) -> None:
 def test_a_small_question_starts_no_java() -> None:
     words = [sys.executable, "-m", "lakescan", "query", SMALL[0], *T]
     environment = {**os.environ, "JAVA_HOME": "/nowhere", "PATH": "/nowhere"}
-    found = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout.split()[-1]) == (0, "4856")
-    assert "0 of 22 files read" in found.stderr
-    assert "no JVM" in found.stderr
-    assert found.stderr.count("\n") == 1
+    process = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout.split()[-1]) == (0, "4856")
+    assert "0 of 22 files read" in process.stderr
+    assert "no JVM" in process.stderr
+    assert process.stderr.count("\n") == 1
 
 
 @pytest.mark.spark
@@ -83,34 +83,34 @@ def test_spark_gives_the_same_answer_to_a_small_question(sql: str, command: Comm
 
 @pytest.mark.spark
 def test_what_only_spark_evaluates_is_left_to_it(command: Command, spark: SparkSession) -> None:
-    found = command("query", "SELECT count(*) FROM orders WHERE order_id % 2 = 0 AND day = '2024-01-01'", *T)
-    assert found.code == 0
+    answer = command("query", "SELECT count(*) FROM orders WHERE order_id % 2 = 0 AND day = '2024-01-01'", *T)
+    assert answer.code == 0
     expected = spark.read.parquet(*[str(file) for file in ORDERS.glob("day=2024-01-01/*.parquet")]).count()
-    assert 0 < int(found.out.split()[-1]) < expected
-    assert "by Spark" in found.err
-    assert "skipped" in found.err
+    assert 0 < int(answer.out.split()[-1]) < expected
+    assert "by Spark" in answer.err
+    assert "skipped" in answer.err
 
 
 @pytest.mark.spark
 def test_a_join_of_two_tables_by_their_names(command: Command, spark: SparkSession) -> None:
     sql = "SELECT a.city, count(*) n FROM orders a JOIN other b USING (order_id) GROUP BY a.city ORDER BY 1 LIMIT 2"
-    found = command("query", sql, *T, "--table", f"other={ORDERS}", "--format", "json")
-    assert found.code == 0
-    assert [line.split('"city": ')[1][:8] for line in found.out.splitlines()] == ['"Athens"', '"Bergen"']
+    answer = command("query", sql, *T, "--table", f"other={ORDERS}", "--format", "json")
+    assert answer.code == 0
+    assert [line.split('"city": ')[1][:8] for line in answer.out.splitlines()] == ['"Athens"', '"Bergen"']
 
 
 @pytest.mark.spark
 def test_explain_shows_the_plan_and_reads_no_row(command: Command, spark: SparkSession) -> None:
-    found = command("query", "SELECT upper(city) FROM orders WHERE order_id < 10", *T, "--explain")
-    assert found.code == 0
-    assert "BatchScan" in found.out
-    assert "2 read" in found.out
+    answer = command("query", "SELECT upper(city) FROM orders WHERE order_id < 10", *T, "--explain")
+    assert answer.code == 0
+    assert "BatchScan" in answer.out
+    assert "2 read" in answer.out
 
 
 def test_explain_of_a_small_question(command: Command) -> None:
-    found = command("query", "SELECT city FROM orders WHERE order_id < 10", *T, "--explain")
-    assert found.code == 0
-    assert "after statistics: 2 files" in found.out
+    answer = command("query", "SELECT city FROM orders WHERE order_id < 10", *T, "--explain")
+    assert answer.code == 0
+    assert "after statistics: 2 files" in answer.out
 
 
 @pytest.mark.spark
@@ -141,10 +141,10 @@ def test_spark_writes_parquet_with_the_same_rows(command: Command, spark: SparkS
     [("SELEC 1", "Syntax error"), ("SELECT nope + 1 FROM orders", "nope"), ("SELECT * FROM nowhere JOIN x", "nowhere")],
 )
 def test_what_spark_refuses_is_one_sentence(sql: str, said: str, command: Command, spark: SparkSession) -> None:
-    found = command("query", sql, *T)
-    assert (found.code, found.out) == (USAGE, "")
-    assert said in found.err
-    assert found.err.count("\n") == 1
+    answer = command("query", sql, *T)
+    assert (answer.code, answer.out) == (USAGE, "")
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
 
 
 @pytest.mark.spark
@@ -154,36 +154,36 @@ def test_an_error_of_lakescans_keeps_its_code_through_spark(
     for path, code in ((tmp_path / "nowhere", NO_TABLE), (newer, NOT_SUPPORTED)):
         for words in (("--table", f"t={path}"), ()):
             name = "t" if words else f"delta.`{path}`"
-            found = command("query", f"SELECT id + 1 FROM {name}", *words)
+            answer = command("query", f"SELECT id + 1 FROM {name}", *words)
             if not words and code == NO_TABLE:
                 code = USAGE  # Spark itself says that there is no such table.
-            assert found.code == code, found.err
-            assert found.err.count("\n") == 1
+            assert answer.code == code, answer.err
+            assert answer.err.count("\n") == 1
 
 
 def test_a_path_without_a_table_is_told_without_spark(command: Command, tmp_path: Path, newer: Path) -> None:
     for path, code in ((tmp_path, NO_TABLE), (newer, NOT_SUPPORTED)):
-        found = command("query", "SELECT * FROM t", "--table", f"t={path}")
-        assert (found.code, found.out, found.err.count("\n")) == (code, "", 1)
+        answer = command("query", "SELECT * FROM t", "--table", f"t={path}")
+        assert (answer.code, answer.out, answer.err.count("\n")) == (code, "", 1)
 
 
 def test_a_column_that_there_is_not_is_named(command: Command) -> None:
-    found = command("query", "SELECT city FROM orders WHERE nope = 1", *T)
-    assert found.code == USAGE
-    assert "'nope'" in found.err
+    answer = command("query", "SELECT city FROM orders WHERE nope = 1", *T)
+    assert answer.code == USAGE
+    assert "'nope'" in answer.err
 
 
 def test_parquet_into_a_terminal_is_refused(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    found = command("query", SMALL[0], *T, "--format", "parquet")
-    assert found.code == USAGE
+    answer = command("query", SMALL[0], *T, "--format", "parquet")
+    assert answer.code == USAGE
 
 
 def test_a_store_that_cannot_be_reached_is_told_without_spark(command: Command) -> None:
     settings = {"endpoint": "http://127.0.0.1:9", "endpoint.region": "us-east-1", "access.key": "a", "secret.key": "b"}
     words = [word for name, value in settings.items() for word in ("--storage", f"fs.s3a.{name}={value}")]
-    found = command("query", "SELECT count(*) FROM t", "--table", "t=s3a://bucket/table", *words)
-    assert (found.code, found.out, found.err.count("\n")) == (STORAGE, "", 1)
+    answer = command("query", "SELECT count(*) FROM t", "--table", "t=s3a://bucket/table", *words)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (STORAGE, "", 1)
 
 
 @pytest.mark.spark

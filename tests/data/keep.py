@@ -48,10 +48,10 @@ def pack(path: Path, archive: Path) -> None:
     """
     hardest: Any = 9 | lzma.PRESET_EXTREME  # tarfile's types know the plain presets only
     with tarfile.open(archive, "w:xz", preset=hardest) as file:
-        for found in sorted(path.rglob("*")):
-            is_kept = not (found.name.startswith(".") and found.name.endswith(".crc"))
-            if is_kept if found.is_file() else not any(found.iterdir()):
-                file.add(found, str(found.relative_to(path.parent)), recursive=False, filter=_anonymous)
+        for entry in sorted(path.rglob("*")):
+            is_kept = not (entry.name.startswith(".") and entry.name.endswith(".crc"))
+            if is_kept if entry.is_file() else not any(entry.iterdir()):
+                file.add(entry, str(entry.relative_to(path.parent)), recursive=False, filter=_anonymous)
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:

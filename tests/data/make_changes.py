@@ -225,8 +225,8 @@ def expected(spark: SparkSession, root: Path, newest: int) -> dict[str, Any]:
 
 
 def _rows_of(spark: SparkSession, root: Path, version: int) -> list[dict[str, Any]]:
-    found = spark.read.format("delta").option("versionAsOf", version).load(str(root))
-    rows = _rows(found.select("*", "_metadata"))
+    frame = spark.read.format("delta").option("versionAsOf", version).load(str(root))
+    rows = _rows(frame.select("*", "_metadata"))
     for row in rows:
         row["_metadata"]["file_path"] = row["_metadata"]["file_path"].split(f"{root}/")[-1]
     return rows
@@ -234,24 +234,24 @@ def _rows_of(spark: SparkSession, root: Path, version: int) -> list[dict[str, An
 
 def _changes_of(spark: SparkSession, root: Path, start: int, end: int) -> dict[str, Any]:
     reader = spark.read.format("delta").option("readChangeFeed", "true")
-    found: dict[str, Any] = {"start": start, "end": end}
+    asked: dict[str, Any] = {"start": start, "end": end}
     try:
         rows = reader.option("startingVersion", start).option("endingVersion", end).load(str(root))
-        return {**found, "columns": rows.columns, "rows": _rows(rows)}
+        return {**asked, "columns": rows.columns, "rows": _rows(rows)}
     except Exception as refused:
-        return {**found, "error": str(refused).split("]")[0].strip("[").splitlines()[0][:80]}
+        return {**asked, "error": str(refused).split("]")[0].strip("[").splitlines()[0][:80]}
 
 
-def _rows(found: DataFrame) -> list[dict[str, Any]]:
-    rows = [_plain(row.asDict(recursive=True)) for row in found.collect()]
+def _rows(frame: DataFrame) -> list[dict[str, Any]]:
+    rows = [_plain(row.asDict(recursive=True)) for row in frame.collect()]
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
-def _text(found: dict[str, Any]) -> str:
+def _text(known: dict[str, Any]) -> str:
     """JSON with a line for each version, range and commit."""
     parts = [
         f'"{key}": [\n' + ",\n".join(json.dumps(item, sort_keys=True) for item in items) + "\n]"
-        for key, items in found.items()
+        for key, items in known.items()
     ]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -279,8 +279,8 @@ def main() -> None:
     for name, (make, features) in makers.items():
         root = folder / name
         table = make(spark, root)
-        found = {"features": features, **expected(spark, root, table.version)}
-        (root / "expected.json").write_text(_text(found))
+        known = {"features": features, **expected(spark, root, table.version)}
+        (root / "expected.json").write_text(_text(known))
         for side_file in root.rglob(".*.crc"):
             side_file.unlink()
         print(name, "version", table.version, sum(file.stat().st_size for file in root.rglob("*") if file.is_file()))

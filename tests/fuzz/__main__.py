@@ -66,8 +66,8 @@ def _report(root: Path, cases: list[list[Case]], processes: int, verbose: bool) 
     print(f"\n{total} damaged reads of {len(cases)} tables in {took:.0f} s ({total / took:.0f} a second)")
     for outcome, count in outcomes.most_common():
         print(f"  {count:6d}  {outcome}")
-    for kind, found in sorted(classes.items(), key=lambda item: -len(item[1])):
-        print(f"  {len(found):6d}  {kind}\n          make fuzz ARGS='--case {found[0].case}'")
+    for kind, findings in sorted(classes.items(), key=lambda item: -len(item[1])):
+        print(f"  {len(findings):6d}  {kind}\n          make fuzz ARGS='--case {findings[0].case}'")
     return int(bool(classes))
 
 

@@ -153,41 +153,41 @@ def _of_json(content: bytes, rng: random.Random) -> Mutated:
 
 def _change(parent: Any, key: Any, rng: random.Random, path: str) -> str:
     """Walk down from a member at random and change what is there."""
-    found = parent[key]
-    if isinstance(found, str) and found[:1] in ("{", "[") and rng.randrange(2):
-        inner = [json.loads(found)]
+    chosen = parent[key]
+    if isinstance(chosen, str) and chosen[:1] in ("{", "[") and rng.randrange(2):
+        inner = [json.loads(chosen)]
         what = _change(inner, 0, rng, f"{path} (text)")
         parent[key] = json.dumps(inner[0])
         return what
-    if isinstance(found, (dict, list)) and found and rng.randrange(8):
-        below = rng.choice(list(found) if isinstance(found, dict) else list(range(len(found))))
-        return _change(found, below, rng, f"{path}.{below}")
+    if isinstance(chosen, (dict, list)) and chosen and rng.randrange(8):
+        below = rng.choice(list(chosen) if isinstance(chosen, dict) else list(range(len(chosen))))
+        return _change(chosen, below, rng, f"{path}.{below}")
     kinds = ["value", "value", "value", "removed", "repeated", "renamed", "near"]
     kind = rng.choice(kinds)
     if kind == "removed" and isinstance(parent, (MutableMapping, MutableSequence)):
         del parent[key]
         return f"{path} removed"
     if kind == "repeated" and isinstance(parent, list):
-        parent.insert(key, found)
+        parent.insert(key, chosen)
         return f"{path} repeated"
     if kind == "renamed" and isinstance(parent, dict):
         other = key[:-1] + "x" if rng.randrange(2) else key.upper()
         parent[other] = parent.pop(key)
         return f"{path} renamed to {other}"
-    if kind == "near" and isinstance(found, (int, str)):
-        parent[key] = _near(found, rng)
+    if kind == "near" and isinstance(chosen, (int, str)):
+        parent[key] = _near(chosen, rng)
     else:
         parent[key] = rng.choice(_VALUES)
     return f"{path} set to {str(parent[key])[:60]!r}"
 
 
-def _near(found: int | str, rng: random.Random) -> Any:
-    if isinstance(found, bool):
-        return not found
-    if isinstance(found, int):
-        return rng.choice([found + 1, found - 1, -found, found * 2, str(found)])
-    at = rng.randrange(len(found) + 1)
-    return rng.choice([found[:at] + "x" + found[at + 1 :], found[:at], found + "x", found.upper()])
+def _near(original: int | str, rng: random.Random) -> Any:
+    if isinstance(original, bool):
+        return not original
+    if isinstance(original, int):
+        return rng.choice([original + 1, original - 1, -original, original * 2, str(original)])
+    at = rng.randrange(len(original) + 1)
+    return rng.choice([original[:at] + "x" + original[at + 1 :], original[:at], original + "x", original.upper()])
 
 
 def _of_avro(content: bytes, rng: random.Random) -> Mutated:

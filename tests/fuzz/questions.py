@@ -50,9 +50,9 @@ class Answer:
 
 def all_answers(path: Path) -> dict[str, Answer]:
     """The answer to every question, of an undamaged table; aggregates of one column at a time."""
-    found = {name: answer(path, name) for name in (ROWS, CHANGES, STREAM)}
-    columns = found[ROWS].rows.column_names
-    return found | {_of_column(name): answer(path, AGGREGATES, (name,)) for name in columns}
+    answers = {name: answer(path, name) for name in (ROWS, CHANGES, STREAM)}
+    columns = answers[ROWS].rows.column_names
+    return answers | {_of_column(name): answer(path, AGGREGATES, (name,)) for name in columns}
 
 
 def some_answers(path: Path, before: Mapping[str, Answer], rng: random.Random) -> dict[str, Answer]:
@@ -96,9 +96,9 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
     if isinstance(value, dict):
-        return {key: _comparable(found) for key, found in value.items()}
+        return {key: _comparable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_comparable(found) for found in value]
+        return [_comparable(inner) for inner in value]
     return value
 
 
@@ -134,6 +134,6 @@ def _stream(path: Path) -> pa.Table:
     batches: list[pa.RecordBatch] = []
     while (end := stream.next_offset(start, pinned.limits)) != start:
         tasks = stream.plan(start, end, 2)
-        batches.extend(batch for found in tasks for batch in read_task(found.plan, found.task))
+        batches.extend(batch for sent in tasks for batch in read_task(sent.plan, sent.task))
         start = end
     return pa.Table.from_batches(batches, pinned.schema)

@@ -50,26 +50,26 @@ def run(root: Path, groups: list[list[Case]], processes: int) -> Iterator[Findin
     waiting: queue.SimpleQueue[list[Case]] = queue.SimpleQueue()
     for group in groups:
         waiting.put(group)
-    found: queue.SimpleQueue[Finding | None] = queue.SimpleQueue()
-    threads = [threading.Thread(target=_work, args=(root, waiting, found), daemon=True) for _ in range(processes)]
+    findings: queue.SimpleQueue[Finding | None] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_work, args=(root, waiting, findings), daemon=True) for _ in range(processes)]
     for thread in threads:
         thread.start()
     for _ in threads:
-        while (finding := found.get()) is not None:
+        while (finding := findings.get()) is not None:
             yield finding
 
 
-def _work(root: Path, waiting: "queue.SimpleQueue[list[Case]]", found: "queue.SimpleQueue[Finding | None]") -> None:
+def _work(root: Path, waiting: "queue.SimpleQueue[list[Case]]", findings: "queue.SimpleQueue[Finding | None]") -> None:
     child = _Child(root)
     try:
         while True:
             for case in waiting.get_nowait():
-                found.put(child.read(case))
+                findings.put(child.read(case))
     except queue.Empty:
         pass
     finally:
         child.stop()
-        found.put(None)
+        findings.put(None)
 
 
 class _Child:
@@ -132,8 +132,8 @@ class _Child:
                 return CRASH
             self._heard += read
         line, _, self._heard = self._heard.partition(b"\n")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        reply: dict[str, Any] = json.loads(line)
+        return reply
 
     def _last_words(self) -> str:
         self._said.seek(0)

@@ -47,8 +47,8 @@ class Sample:
     _copies: int = 0
 
     def __post_init__(self) -> None:
-        found = (path for path in self.whole.rglob("*") if path.is_file() and not _is_side_file(path))
-        self.files = sorted(path.relative_to(self.whole).as_posix() for path in found)
+        paths = (path for path in self.whole.rglob("*") if path.is_file() and not _is_side_file(path))
+        self.files = sorted(path.relative_to(self.whole).as_posix() for path in paths)
 
     def damage(self, case: Case) -> tuple[Path, str, str]:
         """The copy, the file in it that is now damaged, and what was done to it."""
@@ -90,8 +90,8 @@ def unpacked(name: str, root: Path) -> Path:
         except OSError:
             # Another process was faster.
             shutil.rmtree(made)
-    (found,) = {mark.parent for mark in place.rglob("*") if mark.name in _MARKS and ".hoodie" not in mark.parent.parts}
-    return found
+    (table,) = {mark.parent for mark in place.rglob("*") if mark.name in _MARKS and ".hoodie" not in mark.parent.parts}
+    return table
 
 
 def _is_side_file(path: Path) -> bool:

@@ -23,10 +23,10 @@ _READS = 240
 def test_no_damaged_file_gives_a_crash_a_hang_another_exception_or_rows_that_could_be_told_to_be_wrong(
     tmp_path: Path,
 ) -> None:
-    found = list(run(tmp_path, spread([table.name for table in sample_tables()], _READS, 11), 2))
-    assert len(found) == _READS
-    assert [finding.shown() for finding in found if finding.outcome in BUGS] == []
-    assert {finding.outcome for finding in found} >= {SAME, NAMED}
+    findings = list(run(tmp_path, spread([table.name for table in sample_tables()], _READS, 11), 2))
+    assert len(findings) == _READS
+    assert [finding.shown() for finding in findings if finding.outcome in BUGS] == []
+    assert {finding.outcome for finding in findings} >= {SAME, NAMED}
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def table(tmp_path: Path) -> Path:
 def test_a_case_is_the_same_each_time(table: Path, tmp_path: Path) -> None:
     def damaged(work: str) -> list[tuple[str, str, bytes]]:
         (tmp_path / work).mkdir()
-        sample, found = Sample(table, tmp_path / work), []
+        sample, damages = Sample(table, tmp_path / work), []
         for number in range(20):
             copy, file, what = sample.damage(Case(5, "table", number))
-            found.append((file, what, (copy / file).read_bytes() if (copy / file).exists() else b"gone"))
-        return found
+            damages.append((file, what, (copy / file).read_bytes() if (copy / file).exists() else b"gone"))
+        return damages
 
     assert damaged("one") == damaged("two")
     assert (table / "0.parquet").exists()
@@ -87,8 +87,8 @@ def test_a_process_that_dies_is_a_crash_and_the_next_case_is_read(
 ) -> None:
     """Python does not start with a setting that it does not know."""
     monkeypatch.setenv("PYTHONMALLOC", "nonsense")
-    (found,) = run(tmp_path, [[Case(1, "vectors", 0)]], 1)
-    assert found.outcome == CRASH
+    (finding,) = run(tmp_path, [[Case(1, "vectors", 0)]], 1)
+    assert finding.outcome == CRASH
     monkeypatch.delenv("PYTHONMALLOC")
-    (found,) = run(tmp_path, [[Case(1, "vectors", 0)]], 1)
-    assert found.outcome not in BUGS
+    (finding,) = run(tmp_path, [[Case(1, "vectors", 0)]], 1)
+    assert finding.outcome not in BUGS

@@ -50,12 +50,14 @@ class Verdict:
 
 def judge(file: str, before: Mapping[str, Answer], after: Mapping[str, Answer], table: Path, whole: Path) -> Verdict:
     """`table` is the damaged table, of which `file` was changed; `whole` is the file as it was."""
-    found = [_judge_one(name, file, before[name], after[name], table, whole) for name in after]
+    verdicts = [_judge_one(name, file, before[name], after[name], table, whole) for name in after]
     rows, counted = after[ROWS], [answer for name, answer in after.items() if is_aggregate(name) and not answer.error]
     for count in (answer.rows["value_0"][0].as_py() for answer in counted if not rows.error):
         if count != rows.rows.num_rows:
-            found.append(Verdict(COULD_TELL, "aggregates", f"COUNT(*) is {count}, and there are {rows.rows.num_rows}"))
-    return max(found, key=lambda verdict: _RANK.index(verdict.outcome))
+            verdicts.append(
+                Verdict(COULD_TELL, "aggregates", f"COUNT(*) is {count}, and there are {rows.rows.num_rows}")
+            )
+    return max(verdicts, key=lambda verdict: _RANK.index(verdict.outcome))
 
 
 def _judge_one(question: str, file: str, before: Answer, after: Answer, table: Path, whole: Path) -> Verdict:
@@ -114,7 +116,7 @@ def _by_checksum_file(table: Path) -> str:
 
 def _blocks(file: Path) -> list[tuple[int, int, bytes]]:
     """(kind, records where the block counts them, the instant) of each block of a Hudi log file."""
-    content, at, found = file.read_bytes() if file.exists() else b"", 0, []
+    content, at, blocks = file.read_bytes() if file.exists() else b"", 0, []
     try:
         while at < len(content):
             (length,) = struct.unpack_from(">q", content, at + 6)
@@ -125,8 +127,8 @@ def _blocks(file: Path) -> list[tuple[int, int, bytes]]:
                 instant = content[place + 8 : place + 8 + size] if key == 0 else instant
                 place += 8 + size
             records = struct.unpack_from(">i", content, place + 12)[0] if kind == 3 else -1
-            found.append((kind, records, instant))
+            blocks.append((kind, records, instant))
             at += 14 + length
     except struct.error:
-        found.append((-1, at, b""))
-    return found
+        blocks.append((-1, at, b""))
+    return blocks

@@ -28,7 +28,7 @@ def unpack(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
         if not folder.exists():
             with zipfile.ZipFile(golden / "hudi" / f"{name}.zip") as archive:
                 archive.extractall(folder)
-        (found,) = [path for path in folder.iterdir() if path.name != "__MACOSX"]
-        return found
+        (path,) = [path for path in folder.iterdir() if path.name != "__MACOSX"]
+        return path
 
     return table

@@ -86,5 +86,5 @@ def test_rewritten_in_one_schema_every_golden_table_merges_to_the_same_rows(
         raise SchemasDiffer
 
     monkeypatch.setattr("lakescan.formats.hudi.slices.data_files.merged", refused)
-    found = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
-    assert rows_of(found) == rows_of(expected)
+    rows = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
+    assert rows_of(rows) == rows_of(expected)

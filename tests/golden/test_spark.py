@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.golden import REFUSED, TABLES, WITHOUT_DATA
-from tests.spark.doors import same_rows_by_three_doors
+from tests.spark.ways_to_read import same_rows_in_three_ways
 
 pytestmark = pytest.mark.spark
 
@@ -16,7 +16,7 @@ IN_SPARK = [table for table in TABLES if table not in {*REFUSED, *WITHOUT_DATA} 
 
 @pytest.mark.parametrize("table", IN_SPARK)
 def test_a_golden_table_has_the_same_rows_in_spark_as_without(spark: SparkSession, golden: Path, table: str) -> None:
-    same_rows_by_three_doors(golden / "delta" / table, spark)
+    same_rows_in_three_ways(golden / "delta" / table, spark)
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_a_golden_table_has_the_same_rows_in_spark_as_without(spark: SparkSessio
 )
 def test_variants_inside_structs_lists_and_maps_are_variants(spark: SparkSession, golden: Path, name: str) -> None:
     table = golden / "delta" / name
-    found = spark.sql(
+    rows = spark.sql(
         "SELECT id, to_json(v) AS v, to_json(array_of_variants[0]) AS a, to_json(struct_of_variants.v) AS s, "
         f"to_json(map_of_variants['v']) AS m, to_json(array_of_struct_of_variants[0].v) AS n FROM delta.`{table}`"
     ).collect()
-    assert len(found) == 102
-    assert all(row.v == row.s == row.a and row.n == row.v for row in found)
+    assert len(rows) == 102
+    assert all(row.v == row.s == row.a and row.n == row.v for row in rows)

@@ -217,7 +217,7 @@ def test_who_asks_anonymously_sends_no_key(elsewhere: ObjectStore, tmp_path: Pat
 
 def test_options_of_a_bucket_come_first_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://environment")
-    found = StorageConfiguration.from_options(
+    configuration = StorageConfiguration.from_options(
         {
             "fs.s3a.endpoint": "https://all",
             "fs.s3a.bucket.my.logs.endpoint": "https://logs",
@@ -227,7 +227,7 @@ def test_options_of_a_bucket_come_first_there(monkeypatch: pytest.MonkeyPatch) -
             "fs.s3a.bucket.own.aws.credentials.provider": "EnvironmentVariableCredentialsProvider",
         }
     )
-    logs, others, own = (settings_of(found, bucket) for bucket in ("my.logs", "others", "own"))
+    logs, others, own = (settings_of(configuration, bucket) for bucket in ("my.logs", "others", "own"))
     assert (logs.endpoint, logs.region) == ("https://logs", "eu-west-1")
     assert logs.credentials == Credentials("an-own-key", "another")
     assert (others.endpoint, others.region, others.credentials) == ("https://all", "", Credentials(*KEYS.values()))
@@ -236,7 +236,7 @@ def test_options_of_a_bucket_come_first_there(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_options_mean_what_they_mean_to_hadoop() -> None:
-    found = StorageConfiguration.from_options(
+    configuration = StorageConfiguration.from_options(
         {
             "fs.s3a.endpoint": "minio:9000",
             "fs.s3a.connection.ssl.enabled": False,
@@ -248,8 +248,8 @@ def test_options_mean_what_they_mean_to_hadoop() -> None:
             "fs.s3a.aws.credentials.provider": "a.SimpleAWSCredentialsProvider, b.DefaultCredentialsProvider",
         }
     )
-    assert found == StorageConfiguration("http://minio:9000", None, ProcessCredentials(), 3, 2.0, 200.0)
-    settings = settings_of(found, "lake")
+    assert configuration == StorageConfiguration("http://minio:9000", None, ProcessCredentials(), 3, 2.0, 200.0)
+    settings = settings_of(configuration, "lake")
     assert (settings.attempts, settings.connect_timeout_s, settings.request_timeout_s) == (3, 2.0, 200.0)
     assert StorageConfiguration.from_options({"fs.s3a.endpoint": "s3.eu"}).endpoint == "https://s3.eu"
 

@@ -25,9 +25,9 @@ def test_files_are_listed_in_order_from_a_name_on_and_folders_are_not_files(fold
 
 
 def test_all_files_below_are_listed_by_their_paths(folder: Path) -> None:
-    found = Storage.at(folder).list_below()
-    assert [(entry.name, entry.size) for entry in found] == [("a", 1), ("b", 2), ("c", 10), ("sub/d", 4)]
-    assert Storage.at(folder.as_uri()).list_below() == found
+    entries = Storage.at(folder).list_below()
+    assert [(entry.name, entry.size) for entry in entries] == [("a", 1), ("b", 2), ("c", 10), ("sub/d", 4)]
+    assert Storage.at(folder.as_uri()).list_below() == entries
 
 
 def test_an_entry_has_the_files_time_in_milliseconds(folder: Path) -> None:

@@ -10,16 +10,16 @@ class Different(AssertionError):
     """Two readers disagree."""
 
 
-def same_rows(found: pa.Table, expected: pa.Table, what: str) -> None:
+def same_rows(actual: pa.Table, expected: pa.Table, what: str) -> None:
     """Raise `Different` unless both hold the same rows."""
-    if shape(found.schema) != shape(expected.schema):
-        raise Different(f"{what}: the schema is\n  {shape(found.schema)}\nand should be\n  {shape(expected.schema)}")
-    ours, theirs = Counter(_rows(found)), Counter(_rows(expected))
+    if shape(actual.schema) != shape(expected.schema):
+        raise Different(f"{what}: the schema is\n  {shape(actual.schema)}\nand should be\n  {shape(expected.schema)}")
+    ours, theirs = Counter(_rows(actual)), Counter(_rows(expected))
     if ours == theirs:
         return
     extra, missing = list((ours - theirs).elements()), list((theirs - ours).elements())
     raise Different(
-        f"{what}: {found.num_rows} rows, of {expected.num_rows} expected\n"
+        f"{what}: {actual.num_rows} rows, of {expected.num_rows} expected\n"
         f"  columns {expected.column_names}\n"
         + "".join(f"  only Lakescan has {row}\n" for row in extra[:5])
         + "".join(f"  only Delta has    {row}\n" for row in missing[:5])

@@ -56,9 +56,9 @@ def delta_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSessi
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     results = Results(config)
     done = results.all()
-    kinds = sum((Counter(found["kinds"]) for found in done), Counter())
-    refused = Counter(told.split(":")[0] for found in done for told in found["refused"])
-    total = {name: sum(found[name] for found in done) for name in ("versions", "rows", "filters", "seconds")}
+    kinds = sum((Counter(walk["kinds"]) for walk in done), Counter())
+    refused = Counter(told.split(":")[0] for walk in done for told in walk["refused"])
+    total = {name: sum(walk[name] for walk in done) for name in ("versions", "rows", "filters", "seconds")}
     terminalreporter.section("comparison with Delta Spark, all runs of this code")
     terminalreporter.line(
         f"{len(done)} tables of {results.wanted}: {sum(kinds.values())} operations, {total['versions']} versions, "

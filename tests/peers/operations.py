@@ -91,14 +91,14 @@ def rows_sql(table: Table, count: int, fields: list[t.StructField] | None = None
 
 def leaves(schema: t.StructType) -> list[tuple[str, t.StructField]]:
     """Columns that can be compared, reached through structs: their quoted path and field."""
-    found = []
+    columns = []
     for field in schema:
         if isinstance(field.dataType, t.StructType):
             inner = leaves(field.dataType)
-            found += [(f"{quoted(field.name)}.{path}", leaf) for path, leaf in inner]
+            columns += [(f"{quoted(field.name)}.{path}", leaf) for path, leaf in inner]
         elif not isinstance(field.dataType, (t.ArrayType, t.MapType)) and field.dataType.typeName() != "variant":
-            found.append((quoted(field.name), field))
-    return found
+            columns.append((quoted(field.name), field))
+    return columns
 
 
 def condition(rng: Random, schema: t.StructType, prefix: str = "", depth: int = 1) -> str:
@@ -133,11 +133,11 @@ def new_name(table: Table, taken: list[str]) -> str:
 
 def structs(schema: t.StructType) -> list[tuple[str, t.StructType]]:
     """Every struct inside a column, also within arrays and maps: how ALTER TABLE names it, and its type."""
-    found: list[tuple[str, t.StructType]] = []
+    nested: list[tuple[str, t.StructType]] = []
 
     def visit(path: str, type_: t.DataType) -> None:
         if isinstance(type_, t.StructType):
-            found.append((path, type_))
+            nested.append((path, type_))
             for field in type_:
                 visit(f"{path}.{quoted(field.name)}", field.dataType)
         elif isinstance(type_, t.ArrayType):
@@ -147,7 +147,7 @@ def structs(schema: t.StructType) -> list[tuple[str, t.StructType]]:
 
     for field in schema:
         visit(quoted(field.name), field.dataType)
-    return found
+    return nested
 
 
 def set_property(table: Table, name: str, value: str) -> str:
@@ -304,10 +304,10 @@ def add_column(table: Table) -> str:
 
 @operation(4)
 def add_nested_column(table: Table) -> str:
-    found = structs(table.schema)
-    if not found:
+    candidates = structs(table.schema)
+    if not candidates:
         raise NotHere
-    path, struct = table.rng.choice(found)
+    path, struct = table.rng.choice(candidates)
     name, type_ = new_name(table, struct.names), random_type(table.rng, 1, False)
     table.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({path}.{quoted(name)} {type_})")
     return f"add {path}.{name} {type_}"
@@ -326,10 +326,10 @@ def rename_column(table: Table) -> str:
 
 @operation(3)
 def rename_nested_column(table: Table) -> str:
-    found = structs(table.schema)
-    if table.mapping == "none" or not found:
+    candidates = structs(table.schema)
+    if table.mapping == "none" or not candidates:
         raise NotHere
-    path, struct = table.rng.choice(found)
+    path, struct = table.rng.choice(candidates)
     old, new = table.rng.choice(struct.names), new_name(table, struct.names)
     table.sql(f"ALTER TABLE {table.name} RENAME COLUMN {path}.{quoted(old)} TO {quoted(new)}")
     return f"rename {path}.{old} to {new}"
@@ -348,10 +348,10 @@ def drop_column(table: Table) -> str:
 
 @operation(3)
 def drop_nested_column(table: Table) -> str:
-    found = [(path, struct) for path, struct in structs(table.schema) if len(struct) > 1]
-    if table.mapping == "none" or not found:
+    candidates = [(path, struct) for path, struct in structs(table.schema) if len(struct) > 1]
+    if table.mapping == "none" or not candidates:
         raise NotHere
-    path, struct = table.rng.choice(found)
+    path, struct = table.rng.choice(candidates)
     name = table.rng.choice(struct.names)
     table.sql(f"ALTER TABLE {table.name} DROP COLUMN {path}.{quoted(name)}")
     return f"drop {path}.{name}"
@@ -370,10 +370,10 @@ def drop_and_add_again(table: Table) -> str:
 @operation(2)
 def drop_and_add_nested_again(table: Table) -> str:
     """The same inside a struct, also one within an array or a map; the type may be the old one."""
-    found = [(path, struct) for path, struct in structs(table.schema) if len(struct) > 1]
-    if table.mapping == "none" or not found:
+    candidates = [(path, struct) for path, struct in structs(table.schema) if len(struct) > 1]
+    if table.mapping == "none" or not candidates:
         raise NotHere
-    path, struct = table.rng.choice(found)
+    path, struct = table.rng.choice(candidates)
     field = table.rng.choice(list(struct))
     type_ = table.rng.choice([ddl(field.dataType), random_type(table.rng, 1, False)])
     table.sql(f"ALTER TABLE {table.name} DROP COLUMN {path}.{quoted(field.name)}")
@@ -446,7 +446,7 @@ _WIDER = {
 @operation(8, needs="typeWidening")
 def widen_type(table: Table) -> str:
     """A column, also one inside a struct, an array or a map, becomes wider."""
-    found: list[tuple[str, str]] = []
+    candidates: list[tuple[str, str]] = []
 
     def visit(path: str, type_: t.DataType) -> None:
         if isinstance(type_, t.StructType):
@@ -458,14 +458,14 @@ def widen_type(table: Table) -> str:
             visit(f"{path}.key", type_.keyType)
             visit(f"{path}.value", type_.valueType)
         elif type_.simpleString() in _WIDER:
-            found.append((path, type_.simpleString()))
+            candidates.append((path, type_.simpleString()))
 
     for field in table.schema:
         if field.name != table.key:
             visit(quoted(field.name), field.dataType)
-    if not found:
+    if not candidates:
         raise NotHere
-    path, old = table.rng.choice(found)
+    path, old = table.rng.choice(candidates)
     new = table.rng.choice(_WIDER[old])
     if not table.has_property("delta.enableTypeWidening", "true"):
         set_property(table, "delta.enableTypeWidening", "true")

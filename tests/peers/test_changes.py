@@ -106,8 +106,8 @@ def test_changes_of_every_range_are_those_that_delta_spark_gives(
             continue
         compared += 1
         try:
-            found = lakescan.open(path, zone).changes(start, end).scan().build().to_arrow()
-            same_rows(found, expected, f"{start} to {end}")
+            rows = lakescan.open(path, zone).changes(start, end).scan().build().to_arrow()
+            same_rows(rows, expected, f"{start} to {end}")
         except (Different, LakescanError) as error:
             wrong.append(f"{start} to {end}: {type(error).__name__} {str(error)[:600]}")
     assert compared, "Delta Spark gave no range"

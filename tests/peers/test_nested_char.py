@@ -24,14 +24,14 @@ def outcome(spark: SparkSession, query: str) -> Any:
 def different(spark: SparkSession, path: str, queries: list[str]) -> list[str]:
     """Queries that do not give the same by Lakescan, with and without Spark's reader of plain files, as by Delta."""
     spark.read.format("delta").load(path).createOrReplaceTempView("theirs")
-    found = []
+    differences = []
     for plain in PLAIN:
         lakescan.read(spark, path, options={"lakescan.pushdown.plain_files": plain}).createOrReplaceTempView("ours")
         for query in queries:
             ours, theirs = (outcome(spark, query.format(name)) for name in ("ours", "theirs"))
             if ours != theirs:
-                found.append(f"{query} (plain files {plain}):\n  ours   {ours}\n  theirs {theirs}")
-    return found
+                differences.append(f"{query} (plain files {plain}):\n  ours   {ours}\n  theirs {theirs}")
+    return differences
 
 
 def test_nested_char_and_varchar(delta_spark: SparkSession, tmp_path: Path) -> None:
@@ -53,4 +53,4 @@ def test_nested_char_and_varchar(delta_spark: SparkSession, tmp_path: Path) -> N
     queries += [f"SELECT id FROM {{}} WHERE {what} IN ('x', 'xyz')" for what in filters]
     queries += [f"SELECT {what}, count(*) FROM {{}} GROUP BY 1" for what in filters]
     queries += ["SELECT min(s.a), max(s.a), min(c), max(c) FROM {}", "SELECT id FROM {} WHERE s.a LIKE 'x%'"]
-    assert not (found := different(delta_spark, path, queries)), "\n".join(found)
+    assert not (differences := different(delta_spark, path, queries)), "\n".join(differences)

@@ -18,15 +18,15 @@ FEED = {"readChangeFeed": "true"}
 @pytest.fixture(scope="module")
 def path(delta_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Four versions with the feed on: created, inserted twice, deleted; in folders with unusual names."""
-    found = str(tmp_path_factory.mktemp("options") / "a table")
+    table = str(tmp_path_factory.mktemp("options") / "a table")
     delta_spark.sql(
-        f"CREATE TABLE delta.`{found}` (id BIGINT, day STRING) USING delta PARTITIONED BY (day) "
+        f"CREATE TABLE delta.`{table}` (id BIGINT, day STRING) USING delta PARTITIONED BY (day) "
         "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
     )
-    delta_spark.sql(f"INSERT INTO delta.`{found}` VALUES (1, 'a b'), (2, 'c%d')")
-    delta_spark.sql(f"INSERT INTO delta.`{found}` VALUES (3, 'a b'), (4, 'é')")
-    delta_spark.sql(f"DELETE FROM delta.`{found}` WHERE id = 1")
-    return found
+    delta_spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 'a b'), (2, 'c%d')")
+    delta_spark.sql(f"INSERT INTO delta.`{table}` VALUES (3, 'a b'), (4, 'é')")
+    delta_spark.sql(f"DELETE FROM delta.`{table}` WHERE id = 1")
+    return table
 
 
 @pytest.fixture

@@ -47,15 +47,15 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 def streamed(spark: SparkSession, source: str, path: str, checkpoint: Path, options: dict[str, str]) -> list[Any]:
     """Every row that a stream gives until there is nothing more."""
-    found: list[Any] = []
+    rows: list[Any] = []
 
     def keep(batch: DataFrame, number: int) -> None:
-        found.extend(row.asDict(recursive=True) for row in batch.collect())
+        rows.extend(row.asDict(recursive=True) for row in batch.collect())
 
     reader = spark.readStream.format(source).options(**options)
     writer = reader.load(path).writeStream.foreachBatch(keep).option("checkpointLocation", str(checkpoint))
     writer.trigger(availableNow=True).start().awaitTermination()
-    return found
+    return rows
 
 
 def bag(rows: list[dict[str, Any]]) -> Counter[str]:
@@ -237,7 +237,7 @@ def test_a_start_at_a_commit_whose_predecessors_are_gone(both: SparkSession, tmp
 def test_the_feed_at_a_restart_inside_a_commit_of_appends(both: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "table")
     table_of_parts(both, path)
-    found = {}
+    by_source = {}
     for source in ("delta", "lakescan"):
         rows: list[Any] = []
 
@@ -254,9 +254,9 @@ def test_the_feed_at_a_restart_inside_a_commit_of_appends(both: SparkSession, tm
         query.stop()
         assert len(rows) == 6
         start(readChangeFeed="true").trigger(availableNow=True).start().awaitTermination()
-        found[source] = bag(rows)
-    assert found["lakescan"] == found["delta"]
-    assert sum(found["delta"].values()) == 12
+        by_source[source] = bag(rows)
+    assert by_source["lakescan"] == by_source["delta"]
+    assert sum(by_source["delta"].values()) == 12
 
 
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Tokyo"])

@@ -68,8 +68,8 @@ def quoted(name: str) -> str:
 
 def text(value: str) -> str:
     """A string literal of Spark SQL."""
-    for found, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\t", "\\t")):
-        value = value.replace(found, escaped)
+    for character, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\t", "\\t")):
+        value = value.replace(character, escaped)
     return f"'{value}'"
 
 
@@ -134,19 +134,19 @@ def pool(type_: t.DataType) -> list[str]:
         return ["true", "false"]
     if type_ in _WHOLE:
         top = 2 ** _WHOLE[type_]
-        return [f"CAST('{found}' AS {ddl(type_)})" for found in (0, 1, 2, 3, 5, 8, -1, 100, top - 1, -top)]
+        return [f"CAST('{number}' AS {ddl(type_)})" for number in (0, 1, 2, 3, 5, 8, -1, 100, top - 1, -top)]
     if isinstance(type_, (t.FloatType, t.DoubleType)):
-        return [f"CAST('{found}' AS {ddl(type_)})" for found in _FLOATS]
+        return [f"CAST('{number}' AS {ddl(type_)})" for number in _FLOATS]
     if isinstance(type_, t.DecimalType):
         whole, point = type_.precision - type_.scale, type_.scale
         most = "9" * whole + ("." + "9" * point if point else "")
         least = "0." + "0" * (point - 1) + "1" if point else "7"
-        found = ["0", "1", "-1", "2.5" if point else "3", most, "-" + most, least]
-        return [f"CAST('{number}' AS {ddl(type_)})" for number in found]
+        numbers = ["0", "1", "-1", "2.5" if point else "3", most, "-" + most, least]
+        return [f"CAST('{number}' AS {ddl(type_)})" for number in numbers]
     if isinstance(type_, t.StringType):
-        return [text(found) for found in _TEXTS]
+        return [text(words) for words in _TEXTS]
     if isinstance(type_, t.BinaryType):
-        return [f"X'{found}'" for found in ("", "00", "FF", "00FF80", "616263", "C3A9")]
+        return [f"X'{digits}'" for digits in ("", "00", "FF", "00FF80", "616263", "C3A9")]
     if isinstance(type_, t.DateType):
         return [f"DATE'{day}'" for day in _DAYS]
     if isinstance(type_, t.TimestampType):

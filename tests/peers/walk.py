@@ -95,8 +95,8 @@ class Walk:
         return str(self._metadata.columnMappingMode().name())
 
     def has_property(self, name: str, value: str) -> bool:
-        found = self._metadata.configuration().get(name)
-        return bool(found.isDefined()) and found.get() == value
+        setting = self._metadata.configuration().get(name)
+        return bool(setting.isDefined()) and setting.get() == value
 
     def key_at(self, version: int) -> str:
         return self._keys[self.path, version]
@@ -266,8 +266,8 @@ class Walk:
             except (PySparkException, Py4JJavaError) as error:
                 self.outcome.refused.append(f"changes: {_first_line(error)}")
                 continue
-            found = lakescan.open(path, self.zone).changes(start, end).scan().build().to_arrow()
-            same_rows(found, expected, self._where(path, end) + f" changes since version {start}")
+            rows = lakescan.open(path, self.zone).changes(start, end).scan().build().to_arrow()
+            same_rows(rows, expected, self._where(path, end) + f" changes since version {start}")
             self.outcome.feeds += 1
 
 

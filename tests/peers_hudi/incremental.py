@@ -25,7 +25,7 @@ def record_changes(hudi_on_spark: Callable[[], SparkSession], folder: Path, walk
     instants = sorted(done)
     random = randoms.Random(folder.name)
     ranges = [sorted(random.choices(range(len(instants)), k=2)) for _ in range(RANGES - 1)]
-    found = []
+    recorded = []
     for number, (first, last) in enumerate([*ranges, [0, len(instants) - 1]]):
         # Hudi leaves out the commit that a range begins at, and names commits by when they were completed.
         settings = {
@@ -42,13 +42,13 @@ def record_changes(hudi_on_spark: Callable[[], SparkSession], folder: Path, walk
         except (PySparkException, Py4JError, ConnectionError) as error:
             causes = [line for line in str(error).splitlines() if line.startswith("Caused by")]
             known = {**known, "refused": (causes or [str(error)])[-1][:300]}
-        found.append(known)
-    (folder / "changes.json").write_text(json.dumps(found, indent=1))
+        recorded.append(known)
+    (folder / "changes.json").write_text(json.dumps(recorded, indent=1))
 
 
 def _completed(table: Path) -> dict[str, str]:
     """Each completed commit, and what Hudi's queries call it. ALTER TABLE may have made the table a newer version."""
     own = table / ".hoodie" / "timeline"
     folder = own if own.exists() else own.parent
-    found = (_COMPLETED.match(file.name) for file in folder.iterdir())
-    return {match[1]: match[2] or match[1] for match in found if match}
+    matches = (_COMPLETED.match(file.name) for file in folder.iterdir())
+    return {match[1]: match[2] or match[1] for match in matches if match}

@@ -59,8 +59,8 @@ def forget_java_that_ended() -> None:
 def walked(folder: Path, seed: int, hudi_on_spark: HudiOnSpark) -> dict[str, Any]:
     if not (folder / "walk.json").exists():
         Walk(hudi_on_spark(), folder, seed).run()
-    found: dict[str, Any] = json.loads((folder / "walk.json").read_text())
-    return found
+    walk: dict[str, Any] = json.loads((folder / "walk.json").read_text())
+    return walk
 
 
 @pytest.mark.timeout(1800)
@@ -74,9 +74,9 @@ def test_every_instant_of_a_random_walk_reads_as_hudi_reads_it(seed: int, hudi_o
     for instant, number in instants.items():
         expected = pq.read_table(folder / f"expected-{number}")
         context = f"seed {seed}, step {number} ({steps[number]['name']}), instant {instant}"
-        found = lakescan.open(folder / "table").snapshot(version=instant).scan().build().to_arrow()
-        assert found.schema.names == expected.schema.names, context
-        assert rows_of(found) == rows_of(expected), context
+        rows = lakescan.open(folder / "table").snapshot(version=instant).scan().build().to_arrow()
+        assert rows.schema.names == expected.schema.names, context
+        assert rows_of(rows) == rows_of(expected), context
         _SEEN[steps[number]["name"]] += 1
 
 
@@ -97,9 +97,9 @@ def test_changes_between_instants_are_those_of_hudis_incremental_query(seed: int
         table = open_hudi(folder / "table")
         # Hudi gives the rows in the table's newest schema, as a stream of Lakescan does.
         changes = table.changes(change["start"], change["end"])
-        found = replace(changes, description=table.snapshot().describe()).scan().build().to_arrow()
-        missing = Counter(rows_of(expected)) - Counter(rows_of(found))
-        assert not Counter(rows_of(found)) - Counter(rows_of(expected)), context
+        rows = replace(changes, description=table.snapshot().describe()).scan().build().to_arrow()
+        missing = Counter(rows_of(expected)) - Counter(rows_of(rows))
+        assert not Counter(rows_of(rows)) - Counter(rows_of(expected)), context
         # Hudi leaves older rows out before it merges, so it also gives an update that lost against one by event time.
         state = table.snapshot(version=change["end"]).scan().build().to_arrow()
         older = {key(row) for row in state.to_pylist() if row["_hoodie_commit_time"] < change["start"]}

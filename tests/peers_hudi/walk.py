@@ -142,7 +142,7 @@ class Walk:
         (self.folder / "walk.json").write_text(json.dumps({"shape": self.shape, "steps": self.steps}, indent=1))
 
     def _possible(self) -> list[tuple[str, Callable[[], None]]]:
-        found: list[tuple[str, Callable[[], None]]] = [
+        operations: list[tuple[str, Callable[[], None]]] = [
             ("insert", lambda: self._write(self._rows(4), "insert")),
             ("upsert", lambda: self._write(self._rows(8), "upsert")),
             ("upsert", lambda: self._write(self._rows(5), "upsert")),
@@ -154,18 +154,18 @@ class Walk:
             ("bulk insert", lambda: self._write(self._rows(4), "bulk_insert")),
         ]
         if self.merge_on_read:
-            found += [
+            operations += [
                 ("compact", lambda: self._compact("scheduleAndExecute")),
                 ("plan compaction", lambda: self._compact("schedule")),
                 ("delete", lambda: self._write(self._rows(4), "delete")),
             ]
         if self.version > 6 and self.evolution == "none":
-            found += [("merge", self._merge), ("update", self._update)]
+            operations += [("merge", self._merge), ("update", self._update)]
         if self.random.random() < 0.3:
-            found.append(("overwrite all", lambda: self._write(self._rows(8), "insert_overwrite_table")))
+            operations.append(("overwrite all", lambda: self._write(self._rows(8), "insert_overwrite_table")))
         if self.evolution != "none":
-            found += [("change schema", self._change_schema)] * 2
-        return found
+            operations += [("change schema", self._change_schema)] * 2
+        return operations
 
     def _step(self, name: str, action: Callable[[], None]) -> None:
         """Do it, then keep what Hudi reads; a step that Hudi itself refuses is noted and left out."""

@@ -49,8 +49,8 @@ UNKNOWN = call("%", L, ONE)
 
 
 def test_a_year_of_a_date_is_a_range_of_dates() -> None:
-    found = implied(call("=", call("YEAR", D), lit(2024, pa.int32())), SCHEMA, "UTC")
-    assert str(found) == "((`d` >= date32[day] '2024-01-01') AND (`d` < date32[day] '2025-01-01'))"
+    predicate = implied(call("=", call("YEAR", D), lit(2024, pa.int32())), SCHEMA, "UTC")
+    assert str(predicate) == "((`d` >= date32[day] '2024-01-01') AND (`d` < date32[day] '2025-01-01'))"
 
 
 def test_a_zone_other_than_utc_widens_what_a_timestamp_is_compared_with() -> None:
@@ -93,10 +93,10 @@ def test_a_function_that_may_fail_or_does_not_keep_order_implies_nothing(express
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_case_of_true_and_false_is_the_condition_itself(wanted: bool) -> None:
-    found = exact(call("<=>", call("=", L, ONE), lit(wanted, pa.bool_())), SCHEMA)
-    assert found is not None
+    predicate = exact(call("<=>", call("=", L, ONE), lit(wanted, pa.bool_())), SCHEMA)
+    assert predicate is not None
     rows = pa.table({"l": [1, 2, None]})
-    assert evaluate(found, rows).to_pylist() == ([True, False, False] if wanted else [False, True, False])
+    assert evaluate(predicate, rows).to_pylist() == ([True, False, False] if wanted else [False, True, False])
 
 
 @given(seed=st.integers(0, 2**32))
@@ -168,7 +168,7 @@ def test_whatever_a_function_of_a_column_says_is_implied_for_the_column(seed: in
     ]
     rows = pa.table({"d": pa.array(days, DAY), "ts": pa.array(moments, TS), "s": texts})
     for expression, zone, truth in checks:
-        found = evaluate(implied(expression, SCHEMA, zone), rows).to_pylist()
-        assert all(kept for kept, true in zip(found, truth, strict=True) if true), str(expression)
+        kept_rows = evaluate(implied(expression, SCHEMA, zone), rows).to_pylist()
+        assert all(kept for kept, true in zip(kept_rows, truth, strict=True) if true), str(expression)
         negated = evaluate(implied(call("NOT", expression), SCHEMA, zone), rows).to_pylist()
         assert all(kept for kept, true in zip(negated, truth, strict=True) if not true), str(expression)

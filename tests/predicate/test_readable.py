@@ -44,8 +44,8 @@ def test_a_filter_reads_as_it_was_written(text: str) -> None:
 
 
 def test_a_moment_is_readable_and_says_whether_it_has_a_zone() -> None:
-    found = readable(bind(parse("at > TIMESTAMP '2024-01-31 12:00:00'"), SCHEMA))
-    assert found == "at > TIMESTAMP '2024-01-31 12:00:00+00:00'"
+    text = readable(bind(parse("at > TIMESTAMP '2024-01-31 12:00:00'"), SCHEMA))
+    assert text == "at > TIMESTAMP '2024-01-31 12:00:00+00:00'"
 
 
 def test_a_long_list_of_values_is_cut() -> None:

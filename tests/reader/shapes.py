@@ -1,6 +1,6 @@
 """A column of a table as a file may hold it, drawn at random, with the values that the table must show.
 
-A `Shape` knows three types (the table's, its twin's in the files' names and ids, the file's own) and gives pairs
+A `Shape` knows three types (the table's, the physical one in the files' names and ids, the file's own) and gives pairs
 of values: what the file holds, what the table must show. The second comes from plain Python, never from Arrow.
 """
 
@@ -110,9 +110,9 @@ def _structs(draw: st.DrawFn, inner: st.SearchStrategy[Shape], mode: str) -> Sha
     source = pa.struct([named(member.physical, member.shape.source, member.number) for member in members])
     file = pa.struct([named(inside[m.number], m.shape.file, m.number) for m in held] + [extra])
 
-    def pair(found: dict[int, tuple[Any, Any]]) -> tuple[Any, Any]:
-        stored = {inside[member.number]: found[member.number][0] for member in held}
-        shown = {m.name: found[m.number][1] if m.in_file else None for m in members}
+    def pair(pairs: dict[int, tuple[Any, Any]]) -> tuple[Any, Any]:
+        stored = {inside[member.number]: pairs[member.number][0] for member in held}
+        shown = {m.name: pairs[m.number][1] if m.in_file else None for m in members}
         return {**stored, "unknown": 7}, shown
 
     values = st.fixed_dictionaries({member.number: member.shape.values for member in members}).map(pair)
@@ -136,7 +136,7 @@ def _lists(draw: st.DrawFn, inner: st.SearchStrategy[Shape]) -> Shape:
 def _maps(draw: st.DrawFn, inner: st.SearchStrategy[Shape]) -> Shape:
     shape = draw(inner)
     pairs = st.lists(st.tuples(st.integers(0, 100), shape.values), max_size=3, unique_by=lambda pair: pair[0])
-    values = pairs.map(lambda found: ([(k, v[0]) for k, v in found], [(k, v[1]) for k, v in found]))
+    values = pairs.map(lambda entries: ([(k, v[0]) for k, v in entries], [(k, v[1]) for k, v in entries]))
     return Shape(
         pa.map_(pa.int64(), pa.field("value", shape.table)),
         pa.map_(pa.int64(), pa.field("value", shape.source)),

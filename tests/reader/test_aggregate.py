@@ -48,7 +48,7 @@ def test_floats_are_added_and_compared_row_after_row_as_spark_does(
 ) -> None:
     types = {"k": pa.string(), "v": pa.float64()}
     rows = batches({"k": [k for k, _ in values], "v": [v for _, v in values]}, types, size)
-    found = partials(rows, pa.schema(list(types.items())), ["k"], "sum", "min", "max", "count")
+    partial = partials(rows, pa.schema(list(types.items())), ["k"], "sum", "min", "max", "count")
     wanted: dict[str | None, tuple[float | None, float | None, float | None, int]] = {}
     for key, value in values:
         total, least, most, count = wanted.get(key, (None, None, None, 0))
@@ -58,7 +58,7 @@ def test_floats_are_added_and_compared_row_after_row_as_spark_does(
             most = value if most is None or _less(most, value) else most
             count += 1
         wanted[key] = total, least, most, count
-    got = {row["key_0"]: tuple(row.values())[1:] for row in found.to_pylist()}
+    got = {row["key_0"]: tuple(row.values())[1:] for row in partial.to_pylist()}
     assert {k: (*map(bits, v[:3]), v[3]) for k, v in got.items()} == {
         k: (*map(bits, v[:3]), v[3]) for k, v in wanted.items()
     }
@@ -72,8 +72,8 @@ def _less(left: float, right: float) -> bool:
 def test_a_sum_of_longs_that_may_overflow_is_left_to_spark() -> None:
     types = {"v": pa.int64()}
     rows = batches({"v": [1, 2, 2**62, 2**62, 5]}, types, 2)
-    found = partials(rows, pa.schema(list(types.items())), [], "sum", "count_rows")
-    assert found.to_pylist() == [
+    partial = partials(rows, pa.schema(list(types.items())), [], "sum", "count_rows")
+    assert partial.to_pylist() == [
         {"value_0": 3, "value_1": 2},
         {"value_0": 2**62, "value_1": 1},
         {"value_0": 2**62, "value_1": 1},
@@ -85,16 +85,16 @@ def test_too_many_groups_leave_as_they_come(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(aggregate, "_MOST_GROUPS", 3)
     types = {"k": pa.int64(), "v": pa.int64()}
     rows = batches({"k": [1, 1, 2, 3, 4, 4, 4], "v": [1] * 7}, types, 3)
-    found = partials(rows, pa.schema(list(types.items())), ["k"], "sum")
-    assert found["key_0"].to_pylist() == [1, 2, 3, 4, 4]
-    assert found["value_0"].to_pylist() == [2, 1, 1, 2, 1]
+    partial = partials(rows, pa.schema(list(types.items())), ["k"], "sum")
+    assert partial["key_0"].to_pylist() == [1, 2, 3, 4, 4]
+    assert partial["value_0"].to_pylist() == [2, 1, 1, 2, 1]
 
 
 def test_narrow_integers_are_added_as_longs() -> None:
     types = {"v": pa.int8()}
-    found = partials(batches({"v": [127, 127, None]}, types, 3), pa.schema(list(types.items())), [], "sum", "count")
-    assert found.to_pylist() == [{"value_0": 254, "value_1": 2}]
-    assert found.schema.field("value_0").type == pa.int64()
+    partial = partials(batches({"v": [127, 127, None]}, types, 3), pa.schema(list(types.items())), [], "sum", "count")
+    assert partial.to_pylist() == [{"value_0": 254, "value_1": 2}]
+    assert partial.schema.field("value_0").type == pa.int64()
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,9 @@ def _read(root: Path, stored: pa.Array, wanted: pa.DataType) -> pa.ChunkedArray:
 def test_a_column_in_another_size_or_encoding_reads_in_the_tables_type(
     values: list[Any], stored: pa.DataType, wanted: pa.DataType, expected: list[Any], tmp_path: Path
 ) -> None:
-    found = _read(tmp_path, pa.array(values, stored), wanted)
-    assert found.type == wanted
-    assert found.to_pylist() == (expected or values)
+    column = _read(tmp_path, pa.array(values, stored), wanted)
+    assert column.type == wanted
+    assert column.to_pylist() == (expected or values)
 
 
 @pytest.mark.parametrize(("values", "stored", "wanted", "expected"), WIDENED, ids=str)
@@ -88,8 +88,8 @@ def test_types_are_widened_inside_structs_lists_and_maps(
     def rows(of: list[Any]) -> list[Any]:
         return [{"s": value, "l": [{"x": value}, None], "m": [("k", value)]} for value in of] + [None]
 
-    found = _read(tmp_path, pa.array(rows(values), nested(stored)), nested(wanted))
-    assert found.to_pylist() == rows(expected)
+    column = _read(tmp_path, pa.array(rows(values), nested(stored)), nested(wanted))
+    assert column.to_pylist() == rows(expected)
 
 
 @pytest.mark.parametrize(("values", "stored", "wanted"), REFUSED, ids=str)
@@ -126,8 +126,8 @@ def test_names_in_another_case_are_found_and_exact_ones_preferred(tmp_path: Path
     table = DeltaBuilder(tmp_path, pa.schema([("Id", pa.int64()), ("Sub", pa.struct([("Xy", pa.int64())]))]))
     table.append(pa.table({"iD": [1], "sUB": [{"xY": 2}]}), stats=False)
     table.append(pa.table({"ID": [9], "Id": [3], "Sub": [{"Xy": 4}]}), stats=False)
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist()
-    assert sorted(found, key=lambda row: row["Id"]) == [{"Id": 1, "Sub": {"Xy": 2}}, {"Id": 3, "Sub": {"Xy": 4}}]
+    rows = lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist()
+    assert sorted(rows, key=lambda row: row["Id"]) == [{"Id": 1, "Sub": {"Xy": 2}}, {"Id": 3, "Sub": {"Xy": 4}}]
 
 
 @pytest.mark.parametrize("as_integer", [True, False])
@@ -138,10 +138,10 @@ def test_decimals_of_every_precision_read_in_both_encodings(as_integer: bool, tm
     table = DeltaBuilder(tmp_path, schema)
     columns = [pa.array([value, None], type_) for value, type_ in zip(values, types, strict=True)]
     table.append(pa.table(columns, schema=schema), store_decimal_as_integer=as_integer)
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
-    assert found.schema.types == types
-    assert list(found.to_pylist()[0].values()) == values
-    assert set(found.to_pylist()[1].values()) == {None}
+    rows = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert rows.schema.types == types
+    assert list(rows.to_pylist()[0].values()) == values
+    assert set(rows.to_pylist()[1].values()) == {None}
 
 
 # Year 1, both sides of 1970, the last moment of 9999 and a moment in the year 255479.
@@ -156,8 +156,8 @@ def test_timestamps_near_and_far_read_in_every_encoding(tmp_path: Path) -> None:
     near = pa.array([-1, 0, 9_000_000_000_000_123]).cast(kind)
     table.append(pa.table({"t": near}), stats=False, use_deprecated_int96_timestamps=True)
     table.append(pa.table({"t": pa.array([-7]).cast(pa.timestamp("ms", "UTC"))}), stats=False)
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()["t"]
-    assert sorted(found.cast(pa.int64()).to_pylist()) == sorted([*FAR, -1, 0, 9_000_000_000_000_123, -7000])
+    moments = lakescan.open(table.path).snapshot().scan().build().to_arrow()["t"]
+    assert sorted(moments.cast(pa.int64()).to_pylist()) == sorted([*FAR, -1, 0, 9_000_000_000_000_123, -7000])
 
 
 def test_dates_beyond_pythons_years_read_and_filter(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from .shapes import FIELD_ID, shapes
 
 
 def aligned(array: pa.Array, wanted: pa.DataType, source: pa.DataType | None = None) -> pa.Array:
-    found = align(array, pa.field("x", array.type), pa.field("x", source or wanted), pa.field("x", wanted))
-    assert found.type.equals(wanted)
-    found.validate(full=True)
-    return found
+    column = align(array, pa.field("x", array.type), pa.field("x", source or wanted), pa.field("x", wanted))
+    assert column.type.equals(wanted)
+    column.validate(full=True)
+    return column
 
 
 def with_id(name: str, type_: pa.DataType, number: int) -> pa.Field:
@@ -31,12 +31,12 @@ def test_any_nested_column_shows_the_tables_values_however_the_file_holds_them(m
     array = pa.array([stored for stored, _ in rows], shape.file)
     start = data.draw(st.integers(0, len(rows)))
     length = data.draw(st.integers(0, len(rows) - start))
-    found = aligned(array.slice(start, length), shape.table, shape.source)
-    assert found.to_pylist() == [shown for _, shown in rows][start : start + length]
+    column = aligned(array.slice(start, length), shape.table, shape.source)
+    assert column.to_pylist() == [shown for _, shown in rows][start : start + length]
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("array", "wanted"),
     [
         (pa.array(["5"]), pa.int32()),
         (pa.array([5]), pa.string()),
@@ -57,13 +57,13 @@ def test_any_nested_column_shows_the_tables_values_however_the_file_holds_them(m
     ],
     ids=lambda value: str(value.type if isinstance(value, pa.Array) else value),
 )
-def test_a_value_that_would_change_is_refused(found: pa.Array, wanted: pa.DataType) -> None:
+def test_a_value_that_would_change_is_refused(array: pa.Array, wanted: pa.DataType) -> None:
     with pytest.raises((pa.ArrowInvalid, pa.ArrowNotImplementedError)):
-        aligned(found, wanted)
+        aligned(array, wanted)
 
 
 @pytest.mark.parametrize(
-    "found",
+    "array",
     [
         pa.array(["a", None]).dictionary_encode(),
         pa.array(["a", None], pa.string_view()),
@@ -72,23 +72,23 @@ def test_a_value_that_would_change_is_refused(found: pa.Array, wanted: pa.DataTy
     ],
     ids=lambda array: str(array.type),
 )
-def test_text_is_text_in_whatever_layout_the_file_gives_it(found: pa.Array) -> None:
-    assert aligned(found, pa.string()).to_pylist() == ["a", None]
+def test_text_is_text_in_whatever_layout_the_file_gives_it(array: pa.Array) -> None:
+    assert aligned(array, pa.string()).to_pylist() == ["a", None]
 
 
 def test_nanoseconds_are_cut_down_to_the_microsecond_before_and_after_1970() -> None:
-    found = aligned(pa.array([-1, 1999, None], pa.timestamp("ns", "+02:00")), pa.timestamp("us", "UTC"))
-    assert found.cast(pa.int64()).to_pylist() == [-1, 1, None]
+    column = aligned(pa.array([-1, 1999, None], pa.timestamp("ns", "+02:00")), pa.timestamp("us", "UTC"))
+    assert column.cast(pa.int64()).to_pylist() == [-1, 1, None]
 
 
 def test_a_time_without_a_zone_in_the_file_is_utc() -> None:
-    found = aligned(pa.array([datetime(2024, 1, 1)], pa.timestamp("ms")), pa.timestamp("us", "UTC"))
-    assert found.to_pylist() == [datetime(2024, 1, 1, tzinfo=timezone.utc)]
+    column = aligned(pa.array([datetime(2024, 1, 1)], pa.timestamp("ms")), pa.timestamp("us", "UTC"))
+    assert column.to_pylist() == [datetime(2024, 1, 1, tzinfo=timezone.utc)]
 
 
 def test_a_list_of_fixed_size_is_a_list() -> None:
-    found = pa.array([[1, 2], None, [3, None]], pa.list_(pa.int32(), 2))
-    assert aligned(found.slice(1), pa.list_(pa.int64())).to_pylist() == [None, [3, None]]
+    array = pa.array([[1, 2], None, [3, None]], pa.list_(pa.int32(), 2))
+    assert aligned(array.slice(1), pa.list_(pa.int64())).to_pylist() == [None, [3, None]]
 
 
 def test_fields_with_swapped_names_are_not_taken_for_each_other_because_the_types_are_equal() -> None:
@@ -101,19 +101,19 @@ def test_fields_with_swapped_names_are_not_taken_for_each_other_because_the_type
 
 
 def test_a_struct_none_of_whose_fields_are_in_the_file_keeps_its_nulls() -> None:
-    found = pa.array([{"x": 1}, None, {"x": 2}])
-    assert aligned(found, pa.struct([("y", pa.int64())])).to_pylist() == [{"y": None}, None, {"y": None}]
+    array = pa.array([{"x": 1}, None, {"x": 2}])
+    assert aligned(array, pa.struct([("y", pa.int64())])).to_pylist() == [{"y": None}, None, {"y": None}]
 
 
 def test_a_struct_without_fields_keeps_its_nulls_in_a_slice_too() -> None:
-    found = pa.array([{"x": 1}, None, {"x": 2}, None])
-    assert aligned(found.slice(1), pa.struct([])).is_null().to_pylist() == [True, False, True]
+    array = pa.array([{"x": 1}, None, {"x": 2}, None])
+    assert aligned(array.slice(1), pa.struct([])).is_null().to_pylist() == [True, False, True]
 
 
 def test_a_list_of_structs_that_lack_a_field_gets_nulls_in_every_element() -> None:
-    found = pa.array([[{"x": 1}, None], None, []])
+    array = pa.array([[{"x": 1}, None], None, []])
     wanted = pa.list_(pa.struct([("x", pa.int64()), ("s", pa.struct([("y", pa.string())]))]))
-    assert aligned(found, wanted).to_pylist() == [[{"x": 1, "s": None}, None], None, []]
+    assert aligned(array, wanted).to_pylist() == [[{"x": 1, "s": None}, None], None, []]
 
 
 def test_a_void_column_is_null_whatever_the_file_says() -> None:

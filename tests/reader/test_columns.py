@@ -26,9 +26,9 @@ class Spy:
         self._file, self._reads, self.closed = io.BytesIO(Path(path).read_bytes()), reads, False
 
     def read(self, count: int = -1) -> bytes:
-        at, found = self._file.tell(), self._file.read(count)
-        self._reads.append((at, at + len(found)))
-        return found
+        at, content = self._file.tell(), self._file.read(count)
+        self._reads.append((at, at + len(content)))
+        return content
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
@@ -53,15 +53,15 @@ def leaves_read(table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch, scan: Any)
     monkeypatch.setattr(Storage, "open", lambda self, name: pa.PythonFile(Spy(str(path), reads), mode="r"))
     list(scan.to_batches())
     group = pq.read_metadata(path).row_group(0)
-    found = set()
+    leaves = set()
     for at in range(group.num_columns):
         column = group.column(at)
         begin, end = column.data_page_offset, column.data_page_offset + column.total_compressed_size
         inside = sum(max(0, min(end, stop) - max(begin, start)) for start, stop in reads)
         # The tail of the file is read for its footer and may reach into the last column.
         if inside > (end - begin) // 2:
-            found.add(column.path_in_schema)
-    return found
+            leaves.add(column.path_in_schema)
+    return leaves
 
 
 def project(snapshot: Any, *paths: tuple[str, ...]) -> Any:

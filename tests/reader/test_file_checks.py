@@ -125,10 +125,10 @@ for at in range(begins, len(good) - 8, 5):
         scan = lakescan.open(path).snapshot().scan()
         for name, asked in (("filter", scan.filter("a >= 3")), ("rows", scan), ("struct", scan.select("s"))):
             try:
-                found = asked.build().to_arrow().num_rows
+                outcome = asked.build().to_arrow().num_rows
             except LakescanError as error:
-                found = type(error).__name__
-            rows.setdefault(name, set()).add(found)
+                outcome = type(error).__name__
+            rows.setdefault(name, set()).add(outcome)
 print(rows)
 """
 
@@ -140,11 +140,11 @@ def test_no_byte_of_a_footer_ends_the_process_or_loses_rows(tmp_path: Path) -> N
         [sys.executable, "-c", SWEEP, table.path, str(file)], capture_output=True, text=True, timeout=400, check=False
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
-    found = eval(ran.stdout)
+    outcomes = eval(ran.stdout)
     # What a footer's statistics say of a filter nothing else can tell.
     for name in ("rows", "struct"):
-        assert {count for count in found[name] if isinstance(count, int)} == {9}, found
-    assert "CorruptDataFile" in found["filter"]
+        assert {count for count in outcomes[name] if isinstance(count, int)} == {9}, outcomes
+    assert "CorruptDataFile" in outcomes["filter"]
 
 
 def test_pages_with_other_rows_than_the_footer_says_are_an_error(tmp_path: Path) -> None:

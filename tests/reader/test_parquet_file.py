@@ -97,8 +97,8 @@ def test_a_file_without_ids_is_refused_where_columns_are_found_by_id(tmp_path: P
 def test_a_column_that_the_file_lacks_is_null(tmp_path: Path) -> None:
     file = tmp_path / "f.parquet"
     pq.write_table(pa.table({"a": [1, 2]}), file)
-    found = read(file, pa.schema([("b", pa.list_(pa.string())), ("a", pa.int64())]))
-    assert found.to_pydict() == {"b": [None, None], "a": [1, 2]}
+    rows = read(file, pa.schema([("b", pa.list_(pa.string())), ("a", pa.int64())]))
+    assert rows.to_pydict() == {"b": [None, None], "a": [1, 2]}
 
 
 def test_where_no_column_is_wanted_only_the_footer_is_read(tmp_path: Path) -> None:
@@ -133,9 +133,9 @@ def test_batches_are_bounded_in_rows_and_wide_rows_come_in_smaller_ones(tmp_path
     blobs = [bytes([n % 251]) * 20_000 + n.to_bytes(4, "big") for n in range(2_000)]
     pq.write_table(pa.table({"a": blobs}), wide, compression="zstd")
     assert max(batch.num_rows for batch in batches(narrow, pa.schema([("a", pa.int64())]))) <= 1 << 16
-    found = batches(wide, pa.schema([("a", pa.binary())]))
-    assert sum(batch.num_rows for batch in found) == 2_000
-    assert max(batch.nbytes for batch in found) < 12 << 20
+    read_batches = batches(wide, pa.schema([("a", pa.binary())]))
+    assert sum(batch.num_rows for batch in read_batches) == 2_000
+    assert max(batch.nbytes for batch in read_batches) < 12 << 20
 
 
 def test_the_width_of_a_column_that_is_not_read_does_not_make_batches_smaller(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_int96_timestamps_are_read_to_the_microsecond_nested_ones_too(tmp_path: 
     table = pa.table({"t": near, "s": pa.StructArray.from_arrays([near], ["t"])})
     pq.write_table(table, file, use_deprecated_int96_timestamps=True)
     kind = pa.timestamp("us", "UTC")
-    found = read(file, pa.schema([("t", kind), ("s", pa.struct([("t", kind)]))]))
-    assert found["t"].cast(pa.int64()).to_pylist() == [1, -1, None]
-    assert found["s"].combine_chunks().field("t").cast(pa.int64()).to_pylist() == [1, -1, None]
+    rows = read(file, pa.schema([("t", kind), ("s", pa.struct([("t", kind)]))]))
+    assert rows["t"].cast(pa.int64()).to_pylist() == [1, -1, None]
+    assert rows["s"].combine_chunks().field("t").cast(pa.int64()).to_pylist() == [1, -1, None]
 
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
@@ -212,9 +212,9 @@ def test_unsigned_longs_are_decimals_and_skip_row_groups_by_all_of_their_bounds(
     nested = pa.StructArray.from_arrays([numbers], ["x"])
     pq.write_table(pa.table({"a": numbers, "s": nested}), file, row_group_size=2)
     schema = pa.schema([("a", kind), ("s", pa.struct([("x", kind)]))])
-    found = read(file, schema)
-    assert found["a"].to_pylist() == [None if value is None else Decimal(value) for value in values]
-    assert found["s"].combine_chunks().field("x").to_pylist() == found["a"].to_pylist()
+    rows = read(file, schema)
+    assert rows["a"].to_pylist() == [None if value is None else Decimal(value) for value in values]
+    assert rows["s"].combine_chunks().field("x").to_pylist() == rows["a"].to_pylist()
     beyond = Comparison(">=", Column(("a",)), Literal(Decimal(2**63), kind))
     assert [group.index for group in opened(file, schema).groups(0, ALL, beyond)] == [2]
     with pytest.raises(SchemaMismatch, match="uint64"):

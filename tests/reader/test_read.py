@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import lakescan
 from lakescan.errors import MissingDataFile, MissingDeletionVector
-from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
+from lakescan.reader.read_plan import ReadTask
 from lakescan.scan import packing
 from lakescan.scan.plan import Plan
 from tests.tables import DeltaBuilder
@@ -70,11 +70,11 @@ def test_vectors_skipped_row_groups_and_split_files_together_give_each_live_row_
     columns = ["id"] if wanted else []
     scan = scan_of(builder, f"id >= {low}", columns)
     pieces = small_pieces(scan, target)
-    found = rows_of(scan, pieces)
+    rows = rows_of(scan, pieces)
     if wanted:
-        assert sorted(row["id"] for row in found) == sorted(expected)
+        assert sorted(row["id"] for row in rows) == sorted(expected)
     else:
-        assert len(found) == len(expected)
+        assert len(rows) == len(expected)
     assert scan.to_arrow().num_rows == len(expected)
 
 
@@ -84,8 +84,8 @@ def test_the_plan_and_its_tasks_travel_by_pickle(tmp_path: Path) -> None:
     builder.delete(add, [0, 9])
     scan = scan_of(builder, "id <> 5")
     plan, tasks = pickle.loads(pickle.dumps((scan.read_plan, scan.tasks())))
-    found = [row["id"] for task in tasks for batch in read_task(plan, task) for row in batch.to_pylist()]
-    assert found == [1, 2, 3, 4, 6, 7, 8]
+    ids = [row["id"] for task in tasks for batch in read_task(plan, task) for row in batch.to_pylist()]
+    assert ids == [1, 2, 3, 4, 6, 7, 8]
     assert len(pickle.dumps(tasks[0])) < 10_000
 
 
@@ -131,8 +131,8 @@ def test_a_task_stops_reading_at_its_limit(tmp_path: Path) -> None:
     builder = table_of(tmp_path)
     builder.append(pa.table({"id": range(5)}), stats=False)
     (builder.root / builder.append(pa.table({"id": range(5)}), stats=False)["add"]["path"]).unlink()
-    found = lakescan.open(builder.path).snapshot().scan().filter("id >= 0").limit(3).build().to_arrow()
-    assert found["id"].to_pylist() == [0, 1, 2]
+    rows = lakescan.open(builder.path).snapshot().scan().filter("id >= 0").limit(3).build().to_arrow()
+    assert rows["id"].to_pylist() == [0, 1, 2]
 
 
 def test_a_missing_data_file_is_an_error_and_never_a_partial_answer(tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_rows_of_a_table_without_columns_are_counted(tmp_path: Path) -> None:
     builder = table_of(tmp_path, pa.schema([]))
     add = builder.append(pa.table({"hidden": range(10)}), stats=False)
     builder.delete(add, [3, 4])
-    found = scan_of(builder).to_arrow()
-    assert (found.num_rows, found.num_columns) == (8, 0)
+    rows = scan_of(builder).to_arrow()
+    assert (rows.num_rows, rows.num_columns) == (8, 0)
 
 
 def test_an_empty_data_file_gives_no_rows(tmp_path: Path) -> None:

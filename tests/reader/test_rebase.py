@@ -29,14 +29,14 @@ def _dates(days: list[int | None]) -> pa.Array:
 
 @given(st.dates(date(1, 1, 1), date(1582, 10, 4)))
 def test_a_date_before_the_cutover_keeps_its_year_month_and_day(meant: date) -> None:
-    found = rebased(_dates([_julian_day_number(meant.year, meant.month, meant.day), None]), LEGACY)
-    assert found.cast(pa.int32()).to_pylist() == [meant.toordinal() - EPOCH, None]
+    dates = rebased(_dates([_julian_day_number(meant.year, meant.month, meant.day), None]), LEGACY)
+    assert dates.cast(pa.int32()).to_pylist() == [meant.toordinal() - EPOCH, None]
 
 
 @pytest.mark.parametrize("year", [100, 200, 300, 500, 600, 700, 900, 1000, 1100, 1300, 1400, 1500])
 def test_a_leap_day_that_only_the_old_calendar_has_becomes_the_first_of_march(year: int) -> None:
-    found = rebased(_dates([_julian_day_number(year, 2, 29)]), LEGACY)
-    assert found.to_pylist() == [date(year, 3, 1)]
+    dates = rebased(_dates([_julian_day_number(year, 2, 29)]), LEGACY)
+    assert dates.to_pylist() == [date(year, 3, 1)]
 
 
 @given(st.dates(CUTOVER))
@@ -72,9 +72,9 @@ def test_times_without_a_zone_are_never_moved_and_those_in_int96_by_a_note_of_th
     assert moved == [-200_009 * 86_400_000_000]
     assert rebased(old, HybridCalendar(True, False, "UTC"), [True]) is old
     both = pa.StructArray.from_arrays([old, pa.array([[1]]), old], ["kept", "list", "moved"])
-    found = rebased(both, HybridCalendar(False, True, "UTC"), [False, False, True])
-    assert found.field("kept").equals(old)
-    assert found.field("moved").cast(pa.int64()).to_pylist() == moved
+    moments = rebased(both, HybridCalendar(False, True, "UTC"), [False, False, True])
+    assert moments.field("kept").equals(old)
+    assert moments.field("moved").cast(pa.int64()).to_pylist() == moved
 
 
 def _micros(*moments: int) -> pa.Array:
@@ -84,8 +84,8 @@ def _micros(*moments: int) -> pa.Array:
 # Brussels time, not Amsterdam's own: this machine's time zones may know either, Spark's table knows one.
 def test_moments_before_1900_are_moved_by_sparks_table_whatever_this_machines_time_zones_say() -> None:
     calendar = HybridCalendar(True, False, "Europe/Amsterdam")
-    found = rebased(_micros(-(10**10), -2_450_998_801, -2_450_998_800, -2_208_988_801, -2_208_988_800), calendar)
-    assert found.equals(
+    moments = rebased(_micros(-(10**10), -2_450_998_801, -2_450_998_800, -2_208_988_801, -2_208_988_800), calendar)
+    assert moments.equals(
         _micros(-(10**10) + 2550, -2_450_998_801 + 2550, -2_450_998_800 + 3600, -2_208_988_801 + 3600, -2_208_988_800)
     )
 
@@ -104,9 +104,9 @@ def test_moments_before_1900_are_moved_by_sparks_table_whatever_this_machines_ti
     ],
 )
 def test_zones_of_footers_are_understood_as_javas_old_time_zones_do(zone: str, offset: int, later: int) -> None:
-    found = old_zone(zone)
-    assert found is not None
-    assert (found.offset, found.later[0]) == (offset, later)
+    old = old_zone(zone)
+    assert old is not None
+    assert (old.offset, old.later[0]) == (offset, later)
 
 
 def test_a_zone_that_is_younger_than_sparks_table_is_looked_up_on_this_machine() -> None:

@@ -34,17 +34,17 @@ def test_pieces_share_the_row_groups_out_without_gap_or_overlap(
     metadata = metadata_of(pa.table({"a": range(rows)}), size, tmp_path_factory.mktemp("f") / "f.parquet")
     edges = sorted({0, *cuts, ALL})
     pieces = [row_groups(metadata, a, b - a, TRUE, {}) for a, b in itertools.pairwise(edges)]
-    found = sorted((group for piece in pieces for group in piece), key=lambda group: group.index)
+    groups = sorted((group for piece in pieces for group in piece), key=lambda group: group.index)
     starts = range(0, rows, size)
-    assert found == [RowGroup(at, start, min(size, rows - start)) for at, start in enumerate(starts)]
+    assert groups == [RowGroup(at, start, min(size, rows - start)) for at, start in enumerate(starts)]
 
 
 def test_row_groups_are_skipped_by_their_statistics_and_the_others_keep_their_positions(tmp_path: Path) -> None:
     schema = pa.schema([("a", pa.int64())])
     metadata = metadata_of(pa.table({"a": range(30)}), 10, tmp_path / "f.parquet")
     leaves = {Column(("a",)): LeafColumn(0, pa.int64())}
-    found = row_groups(metadata, 0, ALL, bind(parse("a >= 20"), schema), leaves)
-    assert found == [RowGroup(2, 20, 10)]
+    groups = row_groups(metadata, 0, ALL, bind(parse("a >= 20"), schema), leaves)
+    assert groups == [RowGroup(2, 20, 10)]
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_every_type_with_an_order_skips_row_groups_and_never_the_one_that_matche
     tmp_path: Path, values: list[Any], text: str
 ) -> None:
     table = pa.table({"a": values})
-    found = kept(metadata_of(table, 1, tmp_path / "f.parquet"), text, table.schema)
+    groups = kept(metadata_of(table, 1, tmp_path / "f.parquet"), text, table.schema)
     # The bounds of a column of doubles say nothing of NaN, which is greater than every number.
-    assert found == ([0, 1] if values[1] != values[1] else [1])
+    assert groups == ([0, 1] if values[1] != values[1] else [1])
 
 
 @pytest.mark.parametrize("arguments", [{"write_statistics": False}, {"use_deprecated_int96_timestamps": True}], ids=str)

@@ -24,9 +24,9 @@ OFF = replace(ON, **dict.fromkeys(SWITCHES, False))
 
 @pytest.fixture(scope="module")
 def database() -> duckdb.DuckDBPyConnection:
-    found = duckdb.connect()
-    found.execute("SET TimeZone = 'UTC'")
-    return found
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
 
 
 def as_duckdb_has_it(database: duckdb.DuckDBPyConnection, table: RandomTable, predicate: Predicate) -> pa.Table:
@@ -74,5 +74,5 @@ def test_what_only_skips_and_what_is_found_at_run_time_keep_every_row_that_match
                 snapshot.scan().skip_unless(predicate).build(),
                 at_run_time(snapshot.scan().build(), predicate),
             ):
-                found = in_order(scan.to_arrow())
-                assert expected <= set(found) <= set(everything), str(predicate)
+                rows = in_order(scan.to_arrow())
+                assert expected <= set(rows) <= set(everything), str(predicate)

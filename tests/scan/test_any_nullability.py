@@ -54,9 +54,9 @@ def test_rows_and_filters_of_a_table_with_not_null_anywhere(seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         table = random_table(random, Path(root))
         snapshot = lakescan.open(table.path).snapshot()
-        found = snapshot.scan().build().to_arrow()
-        found.validate(full=True)
-        assert sorted(found.to_pylist(), key=lambda row: int(row["id"])) == table.rows
+        rows = snapshot.scan().build().to_arrow()
+        rows.validate(full=True)
+        assert sorted(rows.to_pylist(), key=lambda row: int(row["id"])) == table.rows
         for _ in range(4):
             predicate, kept = _filter(random, table)
             scan = snapshot.scan().filter(predicate)
@@ -100,6 +100,6 @@ def test_a_field_of_the_hybrid_calendar_stays_not_null_wherever_it_is_nested(see
     rows = [random_value(random, field) for _ in range(random.randint(0, 5))]
     array = pa.array(rows, field.type)
     start = random.randint(0, len(rows))
-    found = rebased(array.slice(start), HybridCalendar(dates=True, int96=True, zone="UTC"))
-    found.validate(full=True)
-    assert found.is_null().to_pylist() == [row is None for row in rows[start:]]
+    dates = rebased(array.slice(start), HybridCalendar(dates=True, int96=True, zone="UTC"))
+    dates.validate(full=True)
+    assert dates.is_null().to_pylist() == [row is None for row in rows[start:]]

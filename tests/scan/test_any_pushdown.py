@@ -46,8 +46,8 @@ def random_aggregation(random: Random, schema: pa.Schema) -> Aggregation:
     options = [Aggregate("count_rows")]
     for field in schema:
         for function in ("count", "sum", "min", "max"):
-            found = Aggregate(function, Column((field.name,)))
-            options += [found] if can_aggregate(found, field.type) else []
+            aggregate = Aggregate(function, Column((field.name,)))
+            options += [aggregate] if can_aggregate(aggregate, field.type) else []
         options += [Aggregate("count_distinct", Column((field.name,)))] if field.name in PARTITIONS else []
     functions = random.choices(options, k=random.randint(0 if chosen else 1, 4))
     return Aggregation(tuple(Column((name,)) for name in chosen), tuple(functions))
@@ -61,7 +61,7 @@ def random_order(random: Random, schema: pa.Schema) -> tuple[SortColumn, ...]:
 
 def wheres(schema: pa.Schema) -> st.SearchStrategy[list[Predicate]]:
     """A few filters, and none."""
-    return filters(schema, most=4).map(lambda found: [TRUE, TRUE, *found])
+    return filters(schema, most=4).map(lambda predicates: [TRUE, TRUE, *predicates])
 
 
 @given(data=st.data(), table=tables(), random=RANDOM)
@@ -77,12 +77,15 @@ def test_an_aggregate_is_that_of_the_rows(
             wanted = in_order(aggregated_by_duckdb(duck, rows, where, how))
             for settings in SWITCHES:
                 scan = snapshot.scan().with_settings(settings).filter(where).aggregate(how).build()
-                if any(found.function == "count_distinct" for found in how.aggregates) and not scan.metadata_only:
+                if (
+                    any(aggregate.function == "count_distinct" for aggregate in how.aggregates)
+                    and not scan.metadata_only
+                ):
                     assert not can_read(scan)
                     continue
-                found = in_order([tuple(row.values()) for row in scan.to_arrow().to_pylist()])
-                assert len(found) == len(wanted)
-                assert all(same(a, b) for a, b in zip(found, wanted, strict=True)), (found, wanted)
+                actual = in_order([tuple(row.values()) for row in scan.to_arrow().to_pylist()])
+                assert len(actual) == len(wanted)
+                assert all(same(a, b) for a, b in zip(actual, wanted, strict=True)), (actual, wanted)
 
 
 @given(data=st.data(), table=tables(), random=RANDOM)
@@ -129,16 +132,16 @@ def test_the_first_rows_by_an_order_are_the_first_of_the_table(
             ending = f"ORDER BY {order} LIMIT {count}"
             wanted = fetched(duck, f"SELECT {columns} FROM rows WHERE {duckdb_text(where)} {ending}", rows)
             kept = snapshot.scan().filter(where).first(count, *by).build().to_arrow()
-            found = fetched(duck, f"SELECT {columns} FROM rows {ending}", kept)
-            assert len(found) == len(wanted)
-            assert all(same(a, b) for a, b in zip(found, wanted, strict=True)), (found, wanted)
+            actual = fetched(duck, f"SELECT {columns} FROM rows {ending}", kept)
+            assert len(actual) == len(wanted)
+            assert all(same(a, b) for a, b in zip(actual, wanted, strict=True)), (actual, wanted)
 
 
 def aggregated_by_duckdb(
     duck: duckdb.DuckDBPyConnection, rows: pa.Table, where: Predicate, how: Aggregation
 ) -> list[tuple[Any, ...]]:
     keys = [f'"{key.path[0]}"' for key in how.keys]
-    functions = [_duckdb_function(found) for found in how.aggregates]
+    functions = [_duckdb_function(aggregate) for aggregate in how.aggregates]
     grouped = f"GROUP BY {', '.join(keys)}" if keys else ""
     query = f"SELECT {', '.join(keys + functions)} FROM rows WHERE {duckdb_text(where)} {grouped}"
     return fetched(duck, query, rows)
@@ -149,11 +152,11 @@ def fetched(duck: duckdb.DuckDBPyConnection, query: str, rows: pa.Table) -> list
     return [tuple(row.values()) for row in pa.table(duck.sql(query)).to_pylist()]
 
 
-def _duckdb_function(found: Aggregate) -> str:
-    if found.column is None:
+def _duckdb_function(aggregate: Aggregate) -> str:
+    if aggregate.column is None:
         return "count(*)"
-    name = f'"{found.column.path[0]}"'
-    return f"count(DISTINCT {name})" if found.function == "count_distinct" else f"{found.function}({name})"
+    name = f'"{aggregate.column.path[0]}"'
+    return f"count(DISTINCT {name})" if aggregate.function == "count_distinct" else f"{aggregate.function}({name})"
 
 
 def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -164,14 +167,14 @@ def texts(table: pa.Table) -> Counter[str]:
     return Counter(repr(tuple(row.values())) for row in table.to_pylist())
 
 
-def same(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
-    return all(_same_value(a, b) for a, b in zip(found, wanted, strict=True))
+def same(actual: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+    return all(_same_value(a, b) for a, b in zip(actual, wanted, strict=True))
 
 
-def _same_value(found: Any, wanted: Any) -> bool:
-    if isinstance(found, int) and isinstance(wanted, (int, Decimal)):
-        return (found - int(wanted)) % 2**64 == 0  # a sum of longs wraps; whether that is an error is Spark's decision
-    if isinstance(found, float) and isinstance(wanted, float):
-        both_nan = math.isnan(found) and math.isnan(wanted)
-        return both_nan or found == wanted or math.isclose(found, wanted, rel_tol=1e-6)
-    return bool(found == wanted)
+def _same_value(actual: Any, wanted: Any) -> bool:
+    if isinstance(actual, int) and isinstance(wanted, (int, Decimal)):
+        return (actual - int(wanted)) % 2**64 == 0  # a sum of longs wraps; whether that is an error is Spark's decision
+    if isinstance(actual, float) and isinstance(wanted, float):
+        both_nan = math.isnan(actual) and math.isnan(wanted)
+        return both_nan or actual == wanted or math.isclose(actual, wanted, rel_tol=1e-6)
+    return bool(actual == wanted)

@@ -23,9 +23,9 @@ def orders() -> ScanBuilder:
 
 
 def agrees_with_its_report(plan: Plan) -> FileFates:
-    report, found = plan.report(), plan.report().fates
-    assert found is not None
-    fates = found()
+    report, make_fates = plan.report(), plan.report().fates
+    assert make_fates is not None
+    fates = make_fates()
     counts = fates.counts()
     assert counts["read"] == report.files_planned
     assert sum(counts.values()) == report.files_total == len(fates.fates)

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from lakescan.predicate import Bounds, Column
-from lakescan.scan.statistics import FileStatistics, counts_of, has_bounds, statistics_type
+from lakescan.scan.file_statistics import FileStatistics, counts_of, has_bounds, statistics_type
 
 FIELDS = [
     pa.field("id", pa.int64(), nullable=False),
@@ -12,7 +12,7 @@ FIELDS = [
 
 def statistics() -> FileStatistics:
     shape = statistics_type(FIELDS)
-    found = pa.array(
+    struct = pa.array(
         [
             {
                 "row_count": 5,
@@ -24,7 +24,7 @@ def statistics() -> FileStatistics:
         ],
         shape,
     )
-    return FileStatistics(found, pa.array([{"p": "one"}, {"p": None}]))
+    return FileStatistics(struct, pa.array([{"p": "one"}, {"p": None}]))
 
 
 def shown(bounds: Bounds | None) -> list[tuple[object, ...]]:

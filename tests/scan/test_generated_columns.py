@@ -34,7 +34,7 @@ def generated_table(root: Path, expression: str, base: pa.DataType, kind: pa.Dat
 
 def kept(snapshot: Any, predicate: Any, **switches: bool) -> list[str]:
     scan = snapshot.scan().with_settings(Settings(**switches)).filter(predicate).build()
-    return sorted(str(found["part"]) for found in scan.files()["partition"].to_pylist())
+    return sorted(str(partition["part"]) for partition in scan.files()["partition"].to_pylist())
 
 
 DAYS = {f"2024-01-0{day}": datetime(2024, 1, day, 12, tzinfo=UTC) for day in range(1, 8)}
@@ -96,8 +96,8 @@ def test_a_prefix_keeps_the_texts_that_begin_alike_and_the_null_that_an_empty_te
     assert kept(snapshot, col("x").startswith("a")) == ["None", "aa", "ab"]
     assert kept(snapshot, col("x") > "ab") == ["None", "ab", "b", "zz"]
     assert kept(snapshot, col("x").isin(["aax", "zz"])) == ["None", "aa", "zz"]
-    found = snapshot.scan().filter(col("x") <= "aab").build().to_arrow()["x"].to_pylist()
-    assert sorted(found) == ["", "aab"]
+    texts = snapshot.scan().filter(col("x") <= "aab").build().to_arrow()["x"].to_pylist()
+    assert sorted(texts) == ["", "aab"]
 
 
 def test_year_month_and_day_decide_one_after_the_other() -> None:

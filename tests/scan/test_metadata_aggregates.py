@@ -42,12 +42,12 @@ def scan(root: Path, *functions: Aggregate, by: Sequence[str] = (), where: str =
     return lakescan.open(root).snapshot().scan().filter(where).aggregate(how).build()
 
 
-def answer(found: Plan) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in found.to_arrow().to_pylist()]
+def answer(plan: Plan) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in plan.to_arrow().to_pylist()]
 
 
-def read(found: Plan) -> list[str]:
-    return sorted(found.planned.files["path"].to_pylist())
+def read(plan: Plan) -> list[str]:
+    return sorted(plan.planned.files["path"].to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def read(found: Plan) -> list[str]:
 )
 def test_exact_statistics_answer_alone(tmp_path: Path, kind: Any, values: Any, least: Any, most: Any) -> None:
     table_of(tmp_path, [values], kind)
-    found = scan(tmp_path, ROWS, COUNT, MIN, MAX)
-    assert found.metadata_only
-    assert answer(found) == [(len(values), len(values) - values.count(None), least, most)]
+    plan = scan(tmp_path, ROWS, COUNT, MIN, MAX)
+    assert plan.metadata_only
+    assert answer(plan) == [(len(values), len(values) - values.count(None), least, most)]
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_exact_statistics_answer_alone(tmp_path: Path, kind: Any, values: Any, l
 )
 def test_a_statistic_that_may_be_cut_or_rounded_is_not_an_answer(tmp_path: Path, kind: Any, values: Any) -> None:
     table_of(tmp_path, [values], kind)
-    found = scan(tmp_path, MIN, MAX)
-    assert read(found) == ["0"]
-    assert answer(found) == [(min(values), max(values))]
+    plan = scan(tmp_path, MIN, MAX)
+    assert read(plan) == ["0"]
+    assert answer(plan) == [(min(values), max(values))]
 
 
 def test_a_decimal_that_its_writer_rounded_is_read(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_a_timestamp_finer_than_the_milliseconds_is_not_cut(tmp_path: Path) -> N
     text = moment.isoformat()
     stats = {"numRecords": 1, "minValues": {"v": text}, "maxValues": {"v": text}, "nullCount": {"v": 0}}
     table_of(tmp_path, [[moment]], pa.timestamp("us"), stats=stats)
-    found = scan(tmp_path, MIN, MAX)
-    assert found.metadata_only
-    assert answer(found) == [(moment, moment)]
+    plan = scan(tmp_path, MIN, MAX)
+    assert plan.metadata_only
+    assert answer(plan) == [(moment, moment)]
 
 
 def test_a_least_float_is_an_answer_and_a_greatest_is_not(tmp_path: Path) -> None:
@@ -106,24 +106,24 @@ def test_a_least_float_is_an_answer_and_a_greatest_is_not(tmp_path: Path) -> Non
     table_of(tmp_path, [values], pa.float64(), stats=hidden)
     assert scan(tmp_path, MIN).metadata_only
     assert answer(scan(tmp_path, MIN)) == [(1.5,)]
-    found = scan(tmp_path, MAX)
-    assert read(found) == ["0"]
-    assert str(answer(found)) == "[(nan,)]"
+    plan = scan(tmp_path, MAX)
+    assert read(plan) == ["0"]
+    assert str(answer(plan)) == "[(nan,)]"
 
 
 def test_only_files_that_may_have_the_greatest_value_are_read(tmp_path: Path) -> None:
     table_of(tmp_path, [["a", "b"], ["c", "e"], ["d", "f"], ["g", "h"]], pa.string())
-    found = scan(tmp_path, ROWS, MIN, MAX)
-    assert read(found) == ["0", "3"]
-    assert answer(found) == [(8, "a", "h")]
+    plan = scan(tmp_path, ROWS, MIN, MAX)
+    assert read(plan) == ["0", "3"]
+    assert answer(plan) == [(8, "a", "h")]
 
 
 def test_a_file_without_a_count_is_read_for_its_part(tmp_path: Path) -> None:
     table = table_of(tmp_path, [[1, 2], [3, 4]], pa.int64())
     table.append(pa.table({"v": [5, None]}), name="2", stats=False)
-    found = scan(tmp_path, ROWS, COUNT, MAX)
-    assert read(found) == ["2"]
-    assert answer(found) == [(6, 5, 5)]
+    plan = scan(tmp_path, ROWS, COUNT, MAX)
+    assert read(plan) == ["2"]
+    assert answer(plan) == [(6, 5, 5)]
 
 
 def test_nulls_that_are_not_counted_are_read(tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ def test_under_a_deletion_vector_bounds_are_no_values(tmp_path: Path) -> None:
     table.append(pa.table({"v": [4, 6]}), name="1")
     first = {"add": _adds(table)["0"]}
     table.delete(first, [2])
-    found = scan(tmp_path, ROWS)
-    assert found.metadata_only
-    assert answer(found) == [(4,)]
+    plan = scan(tmp_path, ROWS)
+    assert plan.metadata_only
+    assert answer(plan) == [(4,)]
     assert read(scan(tmp_path, MAX)) == ["0"]
     assert answer(scan(tmp_path, MAX)) == [(6,)]
     assert scan(tmp_path, COUNT).metadata_only
@@ -151,25 +151,25 @@ def test_nulls_among_rows_some_of_which_are_deleted_are_read(tmp_path: Path) -> 
     adds = _adds(table)
     table.delete({"add": adds["0"]}, [1])
     table.delete({"add": adds["1"]}, [1])
-    found = scan(tmp_path, COUNT)
-    assert read(found) == ["0"]
-    assert answer(found) == [(2,)]
+    plan = scan(tmp_path, COUNT)
+    assert read(plan) == ["0"]
+    assert answer(plan) == [(2,)]
 
 
 def test_tight_bounds_are_values_in_spite_of_a_deletion_vector(tmp_path: Path) -> None:
     table = DeltaBuilder(tmp_path, pa.schema([("v", pa.int64())]), features=["deletionVectors"])
     live = {**statistics_of(pa.table({"v": [1, 5]}), tight=True), "numRecords": 3}
     table.append(pa.table({"v": [1, 5, 9]}), vector=table.vector([2]), stats=live)
-    found = scan(tmp_path, ROWS, COUNT, MIN, MAX)
-    assert found.metadata_only
-    assert answer(found) == [(2, 2, 1, 5)]
+    plan = scan(tmp_path, ROWS, COUNT, MIN, MAX)
+    assert plan.metadata_only
+    assert answer(plan) == [(2, 2, 1, 5)]
 
 
 def test_under_a_filter_only_the_files_in_between_are_read(tmp_path: Path) -> None:
     table_of(tmp_path, [[1, 2], [3, 6], [7, 8], [9, None]], pa.int64())
-    found = scan(tmp_path, ROWS, MAX, where="v > 5")
-    assert read(found) == ["1", "3"]
-    assert answer(found) == [(4, 9)]
+    plan = scan(tmp_path, ROWS, MAX, where="v > 5")
+    assert read(plan) == ["1", "3"]
+    assert answer(plan) == [(4, 9)]
 
 
 def test_partition_columns_group_filter_and_are_values_themselves(tmp_path: Path) -> None:
@@ -179,9 +179,9 @@ def test_partition_columns_group_filter_and_are_values_themselves(tmp_path: Path
     for number, day in enumerate(days):
         table.append(pa.table({"v": [number, number + 10]}), partition={"day": day})
     greatest_day = Aggregate("max", Column(("day",)))
-    found = scan(tmp_path, ROWS, MAX, by=["day"], where="day >= DATE '2024-01-02'")
-    assert found.metadata_only
-    assert answer(found) == [(date(2024, 1, 2), 4, 12)]
+    plan = scan(tmp_path, ROWS, MAX, by=["day"], where="day >= DATE '2024-01-02'")
+    assert plan.metadata_only
+    assert answer(plan) == [(date(2024, 1, 2), 4, 12)]
     assert answer(scan(tmp_path, greatest_day, Aggregate("count", Column(("day",))))) == [(date(2024, 1, 2), 6)]
     assert len(answer(scan(tmp_path, by=["day"]))) == 3
     assert scan(tmp_path, by=["day"]).metadata_only
@@ -194,10 +194,10 @@ def test_distinct_partition_values_are_counted_from_the_log(tmp_path: Path) -> N
     for number, (day, city) in enumerate([("1", "x"), ("1", "x"), ("2", "x"), (None, "x"), ("2", "y"), (None, "z")]):
         table.append(pa.table({"v": [number, number + 10]}), partition={"day": day, "city": city})
     days, cities = (Aggregate("count_distinct", Column((name,))) for name in ("day", "city"))
-    found = scan(tmp_path, days, MAX, cities, ROWS)
-    assert found.metadata_only
-    assert str(found.spec.aggregation) == "COUNT(DISTINCT `day`), MAX(`v`), COUNT(DISTINCT `city`), COUNT(*)"
-    assert answer(found) == [(2, 15, 3, 12)]
+    plan = scan(tmp_path, days, MAX, cities, ROWS)
+    assert plan.metadata_only
+    assert str(plan.spec.aggregation) == "COUNT(DISTINCT `day`), MAX(`v`), COUNT(DISTINCT `city`), COUNT(*)"
+    assert answer(plan) == [(2, 15, 3, 12)]
     by_city = scan(tmp_path, ROWS, days, by=["city"])
     assert by_city.metadata_only
     assert sorted(answer(by_city)) == [("x", 8, 2), ("y", 2, 1), ("z", 2, 0)]
@@ -213,9 +213,9 @@ def test_zeros_of_either_sign_are_one_group_so_floats_are_left_to_spark(tmp_path
     table = DeltaBuilder(tmp_path, schema, partition_by=["p"])
     for zero in ("0.0", "-0.0"):
         table.append(pa.table({"v": [1]}), partition={"p": zero})
-    for found in (scan(tmp_path, ROWS, by=["p"]), scan(tmp_path, Aggregate("count_distinct", Column(("p",))))):
-        assert not found.metadata_only
-        assert not can_read(found)
+    for plan in (scan(tmp_path, ROWS, by=["p"]), scan(tmp_path, Aggregate("count_distinct", Column(("p",))))):
+        assert not plan.metadata_only
+        assert not can_read(plan)
 
 
 def test_a_file_whose_rows_are_all_deleted_makes_no_group(tmp_path: Path) -> None:
@@ -234,9 +234,9 @@ def test_no_file_at_all_still_gives_a_count(tmp_path: Path) -> None:
 
 def test_a_sum_is_never_in_the_log(tmp_path: Path) -> None:
     table_of(tmp_path, [[1, 2], [3, 4]], pa.int64())
-    found = scan(tmp_path, SUM, ROWS)
-    assert read(found) == ["0", "1"]
-    assert answer(found) == [(10, 4)]
+    plan = scan(tmp_path, SUM, ROWS)
+    assert read(plan) == ["0", "1"]
+    assert answer(plan) == [(10, 4)]
 
 
 def test_an_average_of_integers_needs_sums_that_doubles_hold(tmp_path: Path) -> None:
@@ -249,10 +249,10 @@ def test_an_average_of_integers_needs_sums_that_doubles_hold(tmp_path: Path) -> 
 
 
 def _adds(table: DeltaBuilder) -> Mapping[str, Any]:
-    found = {}
+    adds = {}
     for file in sorted(table.log.glob("*.json")):
         for line in file.read_text().splitlines():
             action = json.loads(line)
             if "add" in action:
-                found[action["add"]["path"]] = action["add"]
-    return found
+                adds[action["add"]["path"]] = action["add"]
+    return adds

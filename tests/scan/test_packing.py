@@ -95,10 +95,10 @@ def test_equal_files_are_shared_out_equally() -> None:
 @settings(max_examples=100, deadline=None)
 def test_at_most_one_task_has_files_with_log_files_and_files_without(kinds: list[bool], parallelism: int) -> None:
     logs = pa.array([["a.log"] if merged else None for merged in kinds], pa.list_(pa.string()))
-    files = files_of([8 * MB] * len(kinds)).append_column("log_files", logs)
+    files = files_of([8 * MB] * len(kinds)).append_column("merged_with", logs)
     tasks = pack(files, parallelism, 32 * MB)
-    found = [task.pieces["log_files"].null_count for task in tasks]
-    assert sum(0 < nulls < task.pieces.num_rows for nulls, task in zip(found, tasks, strict=True)) <= 1
+    without_logs = [task.pieces["merged_with"].null_count for task in tasks]
+    assert sum(0 < nulls < task.pieces.num_rows for nulls, task in zip(without_logs, tasks, strict=True)) <= 1
     # Files of a kind stay in their order.
     read = [path for task in tasks for path in task.pieces["path"].to_pylist()]
     assert list(dict.fromkeys(read)) == [f"f{at}" for kind in (False, True) for at, k in enumerate(kinds) if k == kind]

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import lakescan
-from lakescan.reader.plan import ReadTask
+from lakescan.reader.read_plan import ReadTask
 from lakescan.scan import packing
 from lakescan.scan.builder import ScanBuilder
 from tests.tables import DeltaBuilder
@@ -88,14 +88,14 @@ def test_a_table_without_files_gives_no_rows_no_tasks_and_the_schema(tmp_path: P
 
 
 def test_no_columns_wanted_still_counts_the_rows(scan: ScanBuilder) -> None:
-    found = scan.select().build().to_arrow()
-    assert (found.num_rows, found.num_columns) == (30, 0)
+    actual = scan.select().build().to_arrow()
+    assert (actual.num_rows, actual.num_columns) == (30, 0)
     assert scan.select().filter("id >= 25").build().to_arrow().num_rows == 5
     assert scan.select().limit(7).build().to_arrow().num_rows == 7
     assert scan.select().filter("id > 99").build().to_arrow().num_rows == 0
 
 
 def test_a_hint_skips_files_and_filters_no_rows(scan: ScanBuilder) -> None:
-    found = scan.skip_unless("id = 3").build()
-    assert found.to_arrow()["id"].to_pylist() == list(range(10))
-    assert found.report().files_planned == 1
+    plan = scan.skip_unless("id = 3").build()
+    assert plan.to_arrow()["id"].to_pylist() == list(range(10))
+    assert plan.report().files_planned == 1

@@ -16,10 +16,10 @@ SCHEMA = pa.schema([("p", pa.string()), ("id", pa.int64())])
 @pytest.fixture
 def builder(tmp_path: Path) -> DeltaBuilder:
     """Three files: ids 0-9 and 10-19 in the partition a, 20-29 in b."""
-    found = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"])
+    table = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"])
     for start, p in ((0, "a"), (10, "a"), (20, "b")):
-        found.append(pa.table({"id": range(start, start + 10)}), partition={"p": p})
-    return found
+        table.append(pa.table({"id": range(start, start + 10)}), partition={"p": p})
+    return table
 
 
 def scan_of(builder: DeltaBuilder, filter: str | None = None, limit: int | None = None) -> Plan:

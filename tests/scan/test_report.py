@@ -8,9 +8,9 @@ def report(*steps: Step, columns: tuple[str, ...] = ("id", "name"), rows_deleted
 
 
 def test_the_counts_come_from_the_first_and_the_last_step() -> None:
-    found = report(Step("table", 10, 1000), Step("partitions", 6, 600), Step("statistics", 2, 150))
-    assert (found.files_total, found.files_planned, found.files_skipped) == (10, 2, 8)
-    assert (found.bytes_total, found.bytes_planned) == (1000, 150)
+    counts = report(Step("table", 10, 1000), Step("partitions", 6, 600), Step("statistics", 2, 150))
+    assert (counts.files_total, counts.files_planned, counts.files_skipped) == (10, 2, 8)
+    assert (counts.bytes_total, counts.bytes_planned) == (1000, 150)
 
 
 def test_a_report_reads_as_what_was_considered_skipped_and_why() -> None:

@@ -86,11 +86,11 @@ def test_one_value_of_a_column_that_tells_files_apart_leaves_at_most_half_of_the
 def test_thousands_of_values_make_no_long_token_and_tokens_still_differ(tmp_path: Path) -> None:
     plan = lakescan.open(table(tmp_path).path).snapshot().scan().build()
 
-    def found(last: int) -> Any:
+    def narrowed(last: int) -> Any:
         values = ", ".join(map(str, [*range(5000), last]))
         return at_run_time(plan, f"int IN ({values})").spec
 
-    assert len(found(9_000).token) < 1_000
-    assert found(9_000).token == found(9_000).token
-    assert found(9_000).token != found(9_001).token
-    assert len(found(9_000).description) < 3_000
+    assert len(narrowed(9_000).token) < 1_000
+    assert narrowed(9_000).token == narrowed(9_000).token
+    assert narrowed(9_000).token != narrowed(9_001).token
+    assert len(narrowed(9_000).description) < 3_000

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pytest
 
-from lakescan.reader.plan import ReadPlan
+from lakescan.reader.read_plan import ReadPlan
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.dsv2.worker import partition_reader
 

@@ -153,19 +153,19 @@ def pushed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     seen: set[str] = set()
     read = read_expression
 
-    def walk(found: Any) -> None:
-        kind = str(found.getClass().getSimpleName())
+    def walk(expression: Any) -> None:
+        kind = str(expression.getClass().getSimpleName())
         seen.add(kind)
         if kind == "Extract":
-            seen.add(str(found.field()))
+            seen.add(str(expression.field()))
         elif kind in ("Predicate", "And", "Or", "Not", "GeneralScalarExpression"):
-            seen.add(str(found.name()))
-        for child in found.children():
+            seen.add(str(expression.name()))
+        for child in expression.children():
             walk(child)
 
-    def record(bridge: Any, found: Any) -> Any:
-        walk(found)
-        return read(bridge, found)
+    def record(bridge: Any, expression: Any) -> Any:
+        walk(expression)
+        return read(bridge, expression)
 
     monkeypatch.setattr(scan_builder, "read_expression", record)
     return seen
@@ -205,11 +205,11 @@ def test_every_function_of_the_translation_gives_the_same_rows_with_and_without_
     columns = ", ".join(f"({text}) AS c{at}" for at, text in enumerate(filters))
     rows = spark.sql(f"SELECT id, {columns} FROM {views[1]}").collect()
     expected = {(at, row.id) for row in rows for at in range(len(filters)) if row[at + 1]}
-    found = set()
+    actual = set()
     for start in range(0, len(filters), 15):
         parts = [f"SELECT {at} AS at, id FROM {views[0]} WHERE {filters[at]}" for at in range(len(filters))]
-        found |= {tuple(row) for row in spark.sql(" UNION ALL ".join(parts[start : start + 15])).collect()}
-    wrong = {filters[at] for at, _ in found ^ expected}
+        actual |= {tuple(row) for row in spark.sql(" UNION ALL ".join(parts[start : start + 15])).collect()}
+    wrong = {filters[at] for at, _ in actual ^ expected}
     assert not wrong
     version = tuple(map(int, spark.version.split(".")[:2]))
     # Spark pushes a comparison with <> as the NOT of an equality, and takes an AND apart.

@@ -124,11 +124,11 @@ def test_old_dates_and_times_are_those_that_were_written(
             f"n <= TIMESTAMP_NTZ'{bound}'",
             f"s.d = DATE'{bound[:10]}'",
         ):
-            found, wanted = (
+            actual, wanted = (
                 spark.sql(f"SELECT id FROM {name} WHERE {filter_}").toArrow()["id"].sort().to_pylist()
                 for name in ("read", "given")
             )
-            assert found == wanted, filter_
+            assert actual == wanted, filter_
 
 
 def test_a_footer_with_a_time_zone_that_there_is_not_is_an_error(tmp_path: Path) -> None:
@@ -174,10 +174,10 @@ def test_moments_in_every_zone_that_a_file_may_name_are_those_that_spark_reads(
         ours.append(pa.table({"zone": rows["zone"], "stored": stored, "t": read}))
     frame = spark.read.parquet(str(tmp_path)).selectExpr("zone", "stored", "unix_micros(t) AS t")
     order = [("zone", "ascending"), ("stored", "ascending"), ("t", "ascending")]
-    found, theirs = pa.concat_tables(ours).sort_by(order), frame.toArrow().sort_by(order)
-    assert found.num_rows == theirs.num_rows > 20_000
-    differ = pc.not_equal(found["t"], theirs["t"])
-    assert sorted(set(found["zone"].filter(differ).to_pylist())) == []
+    joined, theirs = pa.concat_tables(ours).sort_by(order), frame.toArrow().sort_by(order)
+    assert joined.num_rows == theirs.num_rows > 20_000
+    differ = pc.not_equal(joined["t"], theirs["t"])
+    assert sorted(set(joined["zone"].filter(differ).to_pylist())) == []
 
 
 # Spark's notes on calendars go with its version. Without one its setting decides, which keeps what is stored.
@@ -190,5 +190,5 @@ def test_a_footer_without_sparks_version_moves_nothing_here_nor_in_spark(spark: 
     assert sorted(read.to_pylist()) == sorted(stored)
     table = DeltaBuilder(tmp_path / "delta", rows.schema.remove_metadata())
     table.append(rows, stats=False)
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()["t"].cast(pa.int64())
-    assert sorted(found.to_pylist()) == sorted(stored)
+    shown = lakescan.open(table.path).snapshot().scan().build().to_arrow()["t"].cast(pa.int64())
+    assert sorted(shown.to_pylist()) == sorted(stored)

@@ -24,9 +24,9 @@ def test_a_data_frame_has_the_changes_that_delta_spark_gives(name: str, spark: S
     newest = len(expected["versions"]) - 1
     for wanted in expected["changes"]:
         if (wanted["start"], wanted["end"]) in [(0, newest), (newest // 2, newest), (3, 3)]:
-            found = lakescan.changes(spark, root, wanted["start"], wanted["end"])
-            assert found.columns == wanted["columns"]
-            rows = [row.asDict(recursive=True) for row in found.collect()]
+            changes = lakescan.changes(spark, root, wanted["start"], wanted["end"])
+            assert changes.columns == wanted["columns"]
+            rows = [row.asDict(recursive=True) for row in changes.collect()]
             assert in_order(rows) == in_order(wanted["rows"])
 
 
@@ -37,9 +37,9 @@ def test_filters_and_columns_reach_the_planner(spark: SparkSession, tmp_path: Pa
     )
     rows = [
         row["id"]
-        for found in expected["changes"]
-        if (found["start"], found["end"]) == (2, 2)
-        for row in found["rows"]
+        for change in expected["changes"]
+        if (change["start"], change["end"]) == (2, 2)
+        for row in change["rows"]
         if row["_change_type"] == "update_postimage"
     ]
     assert sorted(row.id for row in df.collect()) == sorted(rows) != []
@@ -67,8 +67,8 @@ def test_a_table_and_its_changes_are_never_taken_for_each_other(spark: SparkSess
 def test_times_may_stand_for_versions(spark: SparkSession, tmp_path: Path) -> None:
     root, expected = copied("changes_copied", tmp_path)
     start, end = (datetime.fromtimestamp(at / 1000, timezone.utc) for at in expected["commit_times"][1:3])
-    found = lakescan.changes(spark, root, start, end).select("_commit_version").distinct().collect()
-    assert sorted(row[0] for row in found) == [1, 2]
+    versions = lakescan.changes(spark, root, start, end).select("_commit_version").distinct().collect()
+    assert sorted(row[0] for row in versions) == [1, 2]
 
 
 def test_mistakes_are_told_before_any_query_runs(spark: SparkSession, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_mistakes_are_told_before_any_query_runs(spark: SparkSession, tmp_path: 
 def test_aggregates_are_those_of_the_changed_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
     root, expected = copied(name, tmp_path)
     newest = len(expected["versions"]) - 1
-    rows = next(found["rows"] for found in expected["changes"] if (found["start"], found["end"]) == (0, newest))
+    rows = next(change["rows"] for change in expected["changes"] if (change["start"], change["end"]) == (0, newest))
     df = lakescan.changes(spark, root, 0)
     assert df.count() == len(rows)
     asked = df.selectExpr(
@@ -96,8 +96,8 @@ def test_aggregates_are_those_of_the_changed_rows(name: str, spark: SparkSession
     known = sum(row[other] is not None for row in rows)
     assert tuple(first_row(asked)) == (min(ids), max(ids), known, max(row["_commit_version"] for row in rows))
     kinds = Counter((row["_change_type"], row["_commit_version"]) for row in rows)
-    found = df.groupBy("_change_type", "_commit_version").count().collect()
-    assert {(row[0], row[1]): row[2] for row in found} == dict(kinds)
+    counts = df.groupBy("_change_type", "_commit_version").count().collect()
+    assert {(row[0], row[1]): row[2] for row in counts} == dict(kinds)
     assert df.limit(5).count() == 5
     top = df.orderBy("id", ascending=False).limit(3).collect()
     assert [row.id for row in top] == sorted(ids, reverse=True)[:3]

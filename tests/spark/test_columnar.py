@@ -58,9 +58,9 @@ def test_a_scan_gives_spark_columns(spark: SparkSession, people: DeltaBuilder) -
 def test_nested_values_of_every_batch_survive_the_batch_before(spark: SparkSession, people: DeltaBuilder) -> None:
     frame = lakescan.read(spark, people.path).coalesce(1)
     assert frame.rdd.getNumPartitions() == 1
-    found = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["id"])
+    rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["id"])
     wanted = lakescan.open(people.path).snapshot().scan().build().to_arrow().sort_by("id").to_pylist()
-    assert found == [{**row, "marks": dict(row["marks"])} for row in wanted]
+    assert rows == [{**row, "marks": dict(row["marks"])} for row in wanted]
 
 
 @pytest.mark.parametrize("codegen", ["true", "false"])

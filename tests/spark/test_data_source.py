@@ -46,9 +46,9 @@ def test_a_table_is_read_by_its_formats_name_with_pruned_columns_and_skipped_fil
     frame = spark.read.format(name).load(table.path)
     assert bag(frame.toArrow()) == bag(lakescan.read(spark, table.path).toArrow())
     assert frame.schema == lakescan.read(spark, table.path).schema
-    found = frame.where("id > 3").select("id")
-    assert ids(found) == [4, 5]
-    (report,) = lakescan.report(found).scans
+    selected = frame.where("id > 3").select("id")
+    assert ids(selected) == [4, 5]
+    (report,) = lakescan.report(selected).scans
     assert (report.files_total, report.files_planned, list(report.columns)) == (2, 1, ["id"])
     assert ids(spark.read.load(table.path, format=name)) == [2, 3, 4, 5]
     assert ids(spark.read.format(name).option("path", table.path).load()) == [2, 3, 4, 5]
@@ -103,21 +103,21 @@ def test_other_sessions_and_threads_read_with_their_own_settings(spark: SparkSes
     schema = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
     built = DeltaBuilder(tmp_path, schema, partition_by=["at"])
     built.append(pa.table({"id": [1]}), partition={"at": "2024-07-01 12:00:00"})
-    found: dict[str, int] = {}
+    by_zone: dict[str, int] = {}
 
     def read(zone: str) -> None:
         session = spark.newSession()
         session.conf.set("spark.sql.session.timeZone", zone)
         seconds = session.read.format("delta").load(built.path).selectExpr("unix_timestamp(at) AS s")
-        found[zone] = seconds.collect()[0].s
+        by_zone[zone] = seconds.collect()[0].s
 
     threads = [threading.Thread(target=read, args=[zone]) for zone in ("UTC", "+02:00", "+03:00")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found["UTC"] - found["+02:00"] == 2 * 3600
-    assert found["UTC"] - found["+03:00"] == 3 * 3600
+    assert by_zone["UTC"] - by_zone["+02:00"] == 2 * 3600
+    assert by_zone["UTC"] - by_zone["+03:00"] == 3 * 3600
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,12 +157,12 @@ def test_a_table_of_the_sessions_catalog_uses_the_format(spark: SparkSession, ta
 def test_a_stream_of_a_session_in_which_nothing_was_installed_has_the_tables_rows(
     spark: SparkSession, table: DeltaBuilder, tmp_path: Path
 ) -> None:
-    found: list[int] = []
+    seen: list[int] = []
     stream = spark.newSession().readStream.format("delta").option("ignoreChanges", "true").load(table.path)
-    writer = stream.writeStream.foreachBatch(lambda batch, _: found.extend(ids(batch)))
+    writer = stream.writeStream.foreachBatch(lambda batch, _: seen.extend(ids(batch)))
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
     writer.start().awaitTermination()
-    assert sorted(found) == [2, 3, 4, 5]
+    assert sorted(seen) == [2, 3, 4, 5]
 
 
 AFTER_A_RESTART = """

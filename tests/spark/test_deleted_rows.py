@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 import lakescan
 from lakescan.formats.delta.deletion_vector import with_vectors
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import undeleted_files
+from lakescan.reader.read_plan import undeleted_files
 from tests.compare import bag
 from tests.parquet_bytes import write_sums
 from tests.strategies import many
@@ -66,8 +66,8 @@ def test_deleted_rows_are_left_out_without_a_worker(spark: SparkSession, tmp_pat
     kept = rows.take([row for row in range(ROWS) if not DELETED[what](row)])
     frame = lakescan.read(spark, table.path)
     for part in (0, 1, 2):
-        found = frame.where(f"part = {part}").select("id", "name", "price").toArrow()
-        assert found.equals(kept.select(["id", "name", "price"]).cast(found.schema))
+        actual = frame.where(f"part = {part}").select("id", "name", "price").toArrow()
+        assert actual.equals(kept.select(["id", "name", "price"]).cast(actual.schema))
     assert frame.where("part IS NULL").select("id").toArrow()["id"].to_pylist() == [*range(10)]
 
 
@@ -151,9 +151,9 @@ def test_every_simple_type_keeps_the_values_of_the_rows_that_are_left(
         rows, row_group_size=7_000, use_dictionary=dictionary, data_page_size=9_000, store_decimal_as_integer=True
     )
     table.delete(added, range(5, 9_000, every))
-    found = lakescan.read(spark, table.path).toArrow()
+    actual = lakescan.read(spark, table.path).toArrow()
     kept = rows.take([row for row in range(9_000) if row % every != 5 % every or row < 5])
-    assert found.to_pylist() == kept.to_pylist()
+    assert actual.to_pylist() == kept.to_pylist()
 
 
 @pytest.mark.usefixtures("no_python")
@@ -186,9 +186,9 @@ def test_any_deleted_rows_are_left_out_alike_with_and_without_workers(
         if gone:
             table.delete(added, gone, data.draw(st.sampled_from("upi")))
         expected += count - len(gone)
-    found = {plain: lakescan.read(spark, table.path, options={PLAIN: plain}).toArrow() for plain in (True, False)}
-    assert found[True].num_rows == expected
-    assert bag(found[True]) == bag(found[False])
+    by_reader = {plain: lakescan.read(spark, table.path, options={PLAIN: plain}).toArrow() for plain in (True, False)}
+    assert by_reader[True].num_rows == expected
+    assert bag(by_reader[True]) == bag(by_reader[False])
 
 
 PLAIN = "lakescan.pushdown.plain_files"
@@ -202,8 +202,8 @@ def test_a_worker_reads_on_behind_deleted_rows(spark: SparkSession, tmp_path: Pa
     table.delete(added, gone)
     chunk = pq.ParquetFile(tmp_path / "f.parquet").metadata.row_group(1).column(0)
     write_sums(tmp_path / "f.parquet", wrong_at=chunk.data_page_offset + chunk.total_compressed_size // 2)
-    found = lakescan.read(spark, table.path).coalesce(1).toArrow()["id"].to_pylist()
-    assert found == [id for id in range(30_000) if id not in gone]
+    ids = lakescan.read(spark, table.path).coalesce(1).toArrow()["id"].to_pylist()
+    assert ids == [id for id in range(30_000) if id not in gone]
 
 
 def _damage(table: DeltaBuilder, what: str) -> str:
@@ -288,7 +288,7 @@ def test_a_vector_that_the_log_does_not_place_leaves_its_file_to_a_worker() -> N
         ]
     )
     files = undeleted_files(pa.chunked_array([pa.array([f"/f{at}" for at in range(5)])]))
-    found = with_vectors(Storage("/table"), files, vectors)
-    assert found["path"].to_pylist() == ["/f0", "/f1", None, None, None]
-    assert found["vector_file"].to_pylist()[:2] == [None, "/a b/v.bin"]
-    assert found["vector_offset"].to_pylist()[1] == 7
+    placed = with_vectors(Storage("/table"), files, vectors)
+    assert placed["path"].to_pylist() == ["/f0", "/f1", None, None, None]
+    assert placed["vector_file"].to_pylist()[:2] == [None, "/a b/v.bin"]
+    assert placed["vector_offset"].to_pylist()[1] == 7

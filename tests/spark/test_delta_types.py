@@ -64,32 +64,32 @@ def shredded(sample: Callable[[str], Path]) -> str:
 def test_a_shredded_variant_is_sparks_variant_type_with_the_values_delta_spark_gives(
     spark: SparkSession, shredded: str
 ) -> None:
-    found = spark.sql(
+    frame = spark.sql(
         f"SELECT id, v, to_json(v) AS text, variant_get(v, '$.a', 'string') AS a FROM delta.`{shredded}` ORDER BY id"
     )
-    assert found.schema["v"].dataType == VariantType()
-    rows = found.collect()
+    assert frame.schema["v"].dataType == VariantType()
+    rows = frame.collect()
     assert [row.text for row in rows] == SHREDDED
     assert [row.a for row in rows] == ["1", "text", None, None, None, None, "99999999999", "1", None]
     assert spark.sql(f"SELECT id FROM delta.`{shredded}` WHERE v IS NULL").collect() == [(5,)]
 
 
 def test_the_same_variants_without_spark(spark: SparkSession, shredded: str) -> None:
-    found = lakescan.open(shredded).snapshot().scan().build().to_arrow().sort_by("id")["v"].to_pylist()
-    texts = [None if row is None else VariantVal(row["value"], row["metadata"]).toJson() for row in found]
+    variants = lakescan.open(shredded).snapshot().scan().build().to_arrow().sort_by("id")["v"].to_pylist()
+    texts = [None if row is None else VariantVal(row["value"], row["metadata"]).toJson() for row in variants]
     assert texts == SHREDDED
 
 
 def test_variants_inside_structs_lists_and_maps_are_variants(
     spark: SparkSession, sample: Callable[[str], Path]
 ) -> None:
-    found = spark.sql(
+    rows = spark.sql(
         "SELECT id, to_json(v) AS v, to_json(l[0]) AS l, to_json(s.v) AS s, to_json(m['v']) AS m, to_json(d[0].v) AS d "
         f"FROM delta.`{sample('variants')}`"
     ).collect()
     expected = {row["id"]: row["v"] and row["v"]["variant"] for row in sample_table("variants").rows}
-    assert {row.id: row.v for row in found} == expected
-    assert all(row.v == row.l == row.s == row.m == row.d for row in found)
+    assert {row.id: row.v for row in rows} == expected
+    assert all(row.v == row.l == row.s == row.m == row.d for row in rows)
 
 
 def test_a_void_column_is_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -152,14 +152,14 @@ COLLATED = [
 def test_a_collated_column_is_compared_by_its_collation(
     spark: SparkSession, collated: str, where: str, expected: list[int]
 ) -> None:
-    found = spark.sql(f"SELECT id FROM delta.`{collated}` WHERE {where} ORDER BY id").collect()
-    assert [row.id for row in found] == expected
+    rows = spark.sql(f"SELECT id FROM delta.`{collated}` WHERE {where} ORDER BY id").collect()
+    assert [row.id for row in rows] == expected
 
 
 def test_collated_columns_keep_their_type_and_group_by_it(spark: SparkSession, collated: str) -> None:
-    found = spark.sql(f"SELECT * FROM delta.`{collated}`")
-    assert found.schema["c"].dataType.simpleString() == "string collate UTF8_LCASE"
-    assert found.schema["p"].dataType.simpleString() == "string collate UTF8_LCASE"
+    frame = spark.sql(f"SELECT * FROM delta.`{collated}`")
+    assert frame.schema["c"].dataType.simpleString() == "string collate UTF8_LCASE"
+    assert frame.schema["p"].dataType.simpleString() == "string collate UTF8_LCASE"
     joined = spark.sql(f"SELECT count(*) FROM delta.`{collated}` x JOIN delta.`{collated}` y ON x.c = lower(y.p)")
     assert joined.collect() == [(3,)]
     twice = f"SELECT c FROM delta.`{collated}` UNION ALL SELECT upper(c) FROM delta.`{collated}`"
@@ -176,11 +176,11 @@ def test_without_spark_a_comparison_by_collation_is_refused(collated: str) -> No
 
 def test_a_widened_table_reads_in_spark_as_without(spark: SparkSession, sample: Callable[[str], Path]) -> None:
     path = sample("widened")
-    found = spark.sql(f"SELECT * FROM delta.`{path}` WHERE f > 0.1D OR b IS NULL ORDER BY b").toArrow()
+    rows = spark.sql(f"SELECT * FROM delta.`{path}` WHERE f > 0.1D OR b IS NULL ORDER BY b").toArrow()
     everything = lakescan.open(path).snapshot().scan().build().to_arrow()
     expected = [row for row in everything.to_pylist() if row["b"] is None or row["f"] > 0.1]
     expected.sort(key=lambda row: (row["b"] is not None, row["b"]))
-    assert found.to_pylist() == expected
+    assert rows.to_pylist() == expected
     assert len(expected) == 3
 
 
@@ -196,14 +196,14 @@ def test_instants_are_the_same_in_every_session_zone_and_partition_texts_are_loc
     for text in texts:
         table.append(data, partition={"p": text})
     conf("spark.sql.session.timeZone", zone)
-    found = spark.sql(
+    rows = spark.sql(
         f"SELECT unix_micros(t) t, CAST(n AS string) n, unix_micros(p) p FROM delta.`{tmp_path}`"
     ).collect()
-    assert {row.t for row in found} == {int(moment.replace(tzinfo=timezone.utc).timestamp()) * 1_000_000}
-    assert {row.n for row in found} == {"1890-06-01 12:00:00"}
+    assert {row.t for row in rows} == {int(moment.replace(tzinfo=timezone.utc).timestamp()) * 1_000_000}
+    assert {row.n for row in rows} == {"1890-06-01 12:00:00"}
     # Spark's own cast of the text, in the same session, is what Delta Spark uses.
     casts = [spark.sql(f"SELECT unix_micros(CAST('{text}' AS timestamp))").collect()[0][0] for text in texts]
-    assert sorted(row.p for row in found) == sorted(casts)
+    assert sorted(row.p for row in rows) == sorted(casts)
     where = f"p = CAST('{texts[0]}' AS timestamp)"
     matching = casts.count(casts[0])
     assert spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}` WHERE {where}").collect() == [(matching,)]
@@ -244,8 +244,8 @@ def test_old_dates_of_files_in_the_hybrid_calendar_read_as_spark_reads_them(
     assert spark.sql(query.format(f"delta.`{tmp_path}`")).collect() == (
         spark.sql(query.format("expected_in_hybrid_calendar")).collect()
     )
-    found = spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}` WHERE d = DATE'1500-02-28'").collect()
-    assert found == [(1,)]
+    counts = spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}` WHERE d = DATE'1500-02-28'").collect()
+    assert counts == [(1,)]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Europe/Paris", "Asia/Kolkata", "Asia/Tokyo", "+03:00"])
@@ -253,8 +253,8 @@ def test_moments_are_rebased_as_sparks_own_tables_say(spark: SparkSession, zone:
     rebase = spark._jvm.org.apache.spark.sql.catalyst.util.RebaseDateTime  # type: ignore[union-attr]
     moments = np.random.default_rng(7).integers(-62_135_000_000_000_000, -2_100_000_000_000_000, 60)
     array = pa.array(moments).cast(pa.timestamp("us", "UTC"))
-    found = rebased(array, HybridCalendar(True, True, zone)).cast(pa.int64()).to_pylist()
-    assert found == [rebase.rebaseJulianToGregorianMicros(zone, int(moment)) for moment in moments]
+    moved = rebased(array, HybridCalendar(True, True, zone)).cast(pa.int64()).to_pylist()
+    assert moved == [rebase.rebaseJulianToGregorianMicros(zone, int(moment)) for moment in moments]
 
 
 def test_sql_reads_a_path_with_a_version(spark: SparkSession, sample: Callable[[str], Path]) -> None:
@@ -277,8 +277,8 @@ def test_a_moment_without_a_zone_is_in_the_sessions(spark: SparkSession, conf: A
         table.commit({"commitInfo": {"inCommitTimestamp": int(start) + n * 3_600_000}}, *actions)
     conf("spark.sql.session.timeZone", "Asia/Tokyo")
     for text, rows in [("2024-01-01 21:00:00", 0), ("2024-01-01 22:30:00", 1), ("2024-01-01 23:00:00", 2)]:
-        found = spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}` TIMESTAMP AS OF '{text}'").collect()
-        assert found == [(rows,)]
+        counts = spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}` TIMESTAMP AS OF '{text}'").collect()
+        assert counts == [(rows,)]
         assert lakescan.read(spark, tmp_path, timestamp=text).count() == rows
     digits = "20240101223000000"
     assert spark.sql(f"SELECT count(*) FROM delta.`{tmp_path}@{digits}`").collect() == [(1,)]

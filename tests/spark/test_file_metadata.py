@@ -20,12 +20,12 @@ def test_the_column_can_be_selected_and_is_in_no_star(spark: SparkSession, tmp_p
     df = lakescan.read(spark, root)
     assert df.columns == ["id", "v"]
     assert spark.sql(f"SELECT * FROM delta.`{root}`").columns == ["id", "v"]
-    found = spark.sql(f"SELECT id, _metadata.row_id, _metadata.row_commit_version AS changed FROM delta.`{root}`")
+    frame = spark.sql(f"SELECT id, _metadata.row_id, _metadata.row_commit_version AS changed FROM delta.`{root}`")
     wanted = [
         {"id": row["id"], "row_id": row["_metadata"]["row_id"], "changed": row["_metadata"]["row_commit_version"]}
         for row in expected["versions"][-1]
     ]
-    assert in_order([row.asDict() for row in found.collect()]) == in_order(wanted)
+    assert in_order([row.asDict() for row in frame.collect()]) == in_order(wanted)
 
 
 def test_a_table_that_tracks_no_rows_has_no_row_ids(spark: SparkSession, tmp_path: Path) -> None:

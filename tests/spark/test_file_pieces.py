@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 import lakescan
 from lakescan.predicate import TRUE
-from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
+from lakescan.reader.read_plan import ReadTask
 from lakescan.reader.row_groups import row_groups
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.java_classes import executor_class
@@ -30,8 +30,8 @@ ONE_COLUMN = pa.schema([("id", pa.int64())])
 
 
 def rows_of(spark: SparkSession, path: str, **options: Any) -> pa.Table:
-    found: pa.Table = lakescan.read(spark, path, options=options).toArrow()
-    return found
+    table: pa.Table = lakescan.read(spark, path, options=options).toArrow()
+    return table
 
 
 def test_only_the_files_that_spark_cannot_read_are_left_to_a_worker(
@@ -43,8 +43,8 @@ def test_only_the_files_that_spark_cannot_read_are_left_to_a_worker(
     for file in range(60):
         kind = pa.int32() if file in odd else pa.int64()
         table.append(pa.table({"id": pa.array([file, -file], kind)}), name=f"{file:02d}.parquet", stats=False)
-    found = rows_of(spark, table.path)["id"].to_pylist()
-    assert found == [value for file in range(60) for value in (file, -file)]
+    ids = rows_of(spark, table.path)["id"].to_pylist()
+    assert ids == [value for file in range(60) for value in (file, -file)]
     told = [([f"{file:02d}.parquet" for file in run], 0) for run in ([10, 11, 12], [20], [29], [30], [45], [59])]
     assert left_to_workers() == told
 
@@ -81,8 +81,8 @@ def test_a_worker_reads_a_piece_from_any_row_on(tmp_path: Path, row: int, delete
     assert isinstance(task, ReadTask)
     pieces = task.pieces.sort_by("path")
     rest = pickle.loads(pickle.dumps(ReadTask(pieces, from_row=row)))
-    found = [value for batch in read_task(scan.read_plan, rest) for value in batch.column(0).to_pylist()]
-    assert found == [id for id in range(13) if id >= row and id not in deleted]
+    ids = [value for batch in read_task(scan.read_plan, rest) for value in batch.column(0).to_pylist()]
+    assert ids == [id for id in range(13) if id >= row and id not in deleted]
 
 
 @given(data=st.data())
@@ -139,6 +139,6 @@ def test_rows_of_odd_and_plain_files_are_those_of_workers_alone(spark: SparkSess
     for file in range(9):
         kind = pa.int32() if file % 3 == 1 else pa.int64()
         table.append(pa.table({"id": pa.array([file, None], kind)}), stats=False)
-    found = rows_of(spark, table.path)
-    assert found.num_rows == 18
-    assert bag(found) == bag(rows_of(spark, table.path, **{"lakescan.pushdown.plain_files": False}))
+    rows = rows_of(spark, table.path)
+    assert rows.num_rows == 18
+    assert bag(rows) == bag(rows_of(spark, table.path, **{"lakescan.pushdown.plain_files": False}))

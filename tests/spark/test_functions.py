@@ -50,9 +50,9 @@ def test_a_history_is_told_of_a_name_and_of_a_path(named: SparkSession, table: D
         f'DESCRIBE HISTORY "{table.path}"',
         "SELECT * FROM lake_history('told')",
     ):
-        found = named.sql(sql)
-        assert [row.version for row in found.collect()] == [row["version"] for row in expected], sql
-        assert found.columns == list(expected[0])
+        history = named.sql(sql)
+        assert [row.version for row in history.collect()] == [row["version"] for row in expected], sql
+        assert history.columns == list(expected[0])
     assert [row.version for row in named.sql("DESCRIBE HISTORY told LIMIT 2").collect()] == [3, 2]
     assert named.sql("SELECT max(version) FROM lake_history('told') WHERE version < 3").collect()[0][0] == 2
 
@@ -125,7 +125,7 @@ def test_changes_are_read_by_sparks_own_syntax(named: SparkSession, table: Delta
     for name in ("told", "lake.told", f"delta.`{table.path}`"):
         assert changes(named.sql(f"SELECT * FROM {name} CHANGES FROM VERSION 2")) == [*three, *two]
         assert changes(named.sql(f"SELECT * FROM {name} CHANGES FROM VERSION 2 TO VERSION 2")) == two
-    found = named.sql("SELECT * FROM told CHANGES FROM TIMESTAMP '1970-01-01 00:00:03'")
-    assert changes(found) == three
+    frame = named.sql("SELECT * FROM told CHANGES FROM TIMESTAMP '1970-01-01 00:00:03'")
+    assert changes(frame) == three
     filtered = named.sql("SELECT id FROM told CHANGES FROM VERSION 1 WHERE _commit_version = 2 AND id > 4")
     assert [row.id for row in filtered.collect()] == [5]

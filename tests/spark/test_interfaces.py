@@ -25,14 +25,14 @@ def _proxies() -> list[type[Proxy]]:
     for module in pkgutil.walk_packages(lakescan.spark.__path__, "lakescan.spark."):
         importlib.import_module(module.name)
 
-    def below(found: type[Proxy]) -> Iterator[type[Proxy]]:
-        for child in found.__subclasses__():
+    def below(parent: type[Proxy]) -> Iterator[type[Proxy]]:
+        for child in parent.__subclasses__():
             yield child
             yield from below(child)
 
     release = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
-    known = [found for found in below(Proxy) if found.__module__.startswith("lakescan.") and hasattr(found, "Java")]
-    return [found for found in known if getattr(found.Java, "since", release) <= release]
+    known = [proxy for proxy in below(Proxy) if proxy.__module__.startswith("lakescan.") and hasattr(proxy, "Java")]
+    return [proxy for proxy in known if getattr(proxy.Java, "since", release) <= release]
 
 
 def _methods(bridge: Bridge, interface: str) -> set[tuple[str, int]]:

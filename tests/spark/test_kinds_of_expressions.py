@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from lakescan.predicate import Call, Column
 from lakescan.spark.bridge import Bridge
-from lakescan.spark.bridge.session import EXPRESSIONS
+from lakescan.spark.bridge.jvm import EXPRESSIONS
 from lakescan.spark.dsv2.predicates import UNKNOWN, read_expression
 
 pytestmark = pytest.mark.spark
@@ -39,9 +39,9 @@ def test_a_chain_of_thousands_of_conditions_is_read_whole(spark: SparkSession) -
     chain = leaf
     for _ in range(2000):
         chain = either(chain, leaf)
-    found = read_expression(bridge, chain)
-    assert isinstance(found, Call)
-    assert (found.name, len(found.arguments)) == ("OR", 2001)
+    expression = read_expression(bridge, chain)
+    assert isinstance(expression, Call)
+    assert (expression.name, len(expression.arguments)) == ("OR", 2001)
 
 
 def test_what_nests_deeper_than_pythons_stack_is_left_to_spark(spark: SparkSession) -> None:
@@ -50,8 +50,8 @@ def test_what_nests_deeper_than_pythons_stack_is_left_to_spark(spark: SparkSessi
     nested = bridge.java_class(EXPRESSIONS + "filter.AlwaysFalse")()
     for _ in range(2000):
         nested = negation(nested)
-    found, depth = read_expression(bridge, nested), 0
-    while isinstance(found, Call) and found.arguments:
-        found, depth = found.arguments[0], depth + 1
-    assert found == UNKNOWN
+    expression, depth = read_expression(bridge, nested), 0
+    while isinstance(expression, Call) and expression.arguments:
+        expression, depth = expression.arguments[0], depth + 1
+    assert expression == UNKNOWN
     assert depth < 100

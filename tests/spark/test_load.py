@@ -45,13 +45,13 @@ def run(at):
     return len(spark.sql(queries[at % len(queries)]).collect())
 
 def sockets():
-    found = 0
+    count = 0
     for name in os.listdir("/proc/self/fd"):
         try:
-            found += os.readlink(f"/proc/self/fd/{name}").startswith("socket")
+            count += os.readlink(f"/proc/self/fd/{name}").startswith("socket")
         except OSError:
             pass
-    return found
+    return count
 
 def here():
     return {"threads": threading.active_count(), "sockets": sockets()}
@@ -119,9 +119,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout.split("ANSWER")[1])
-    print(json.dumps(found))
-    return found
+    answer: dict[str, Any] = json.loads(done.stdout.split("ANSWER")[1])
+    print(json.dumps(answer))
+    return answer
 
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 import lakescan
 from lakescan.errors import InvalidName, JavaNotFound, NotASession, StoppedSession, VersionNotFound
-from lakescan.spark.bridge.java import refuse_without_java
 from lakescan.spark.dsv2.worker import shipped
+from lakescan.spark.session import refuse_without_java
 from tests.formats.delta.feeds import feed, rows
 from tests.formats.hudi.builder import HudiBuilder
 from tests.tables import DeltaBuilder
@@ -65,11 +65,11 @@ def test_an_older_pyspark_is_refused_with_what_to_install(tmp_path: Path) -> Non
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: pyspark\nVersion: 3.5.1\n")
     code = "import lakescan\nlakescan.session()"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
     )
-    assert "UnsupportedSpark: Lakescan needs PySpark 4.0 or newer" in found.stderr
-    assert "this is 3.5.1: pip install" in found.stderr
+    assert "UnsupportedSpark: Lakescan needs PySpark 4.0 or newer" in process.stderr
+    assert "this is 3.5.1: pip install" in process.stderr
 
 
 def test_a_worker_without_lakescan_says_what_to_install(tmp_path: Path) -> None:
@@ -80,11 +80,11 @@ def test_a_worker_without_lakescan_says_what_to_install(tmp_path: Path) -> None:
         "import sys, pickle\nsys.modules['lakescan'] = None\n"
         f"read = pickle.loads(open({str(sent)!r}, 'rb').read())\nlist(read(iter(())))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.stderr.splitlines()[-1].startswith(
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.stderr.splitlines()[-1].startswith(
         "ModuleNotFoundError: Lakescan is not installed where Spark's Python"
     )
-    assert "spark.pyspark.python" in found.stderr
+    assert "spark.pyspark.python" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_java_that_is_missing_or_too_old_is_told(
 
 
 def test_a_session_without_java_is_refused_in_one_line(tmp_path: Path) -> None:
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", "import lakescan\nlakescan.session()"],
         env={**os.environ, "JAVA_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
     )
-    assert found.stderr.splitlines()[-1].startswith("lakescan.errors.JavaNotFound: Spark needs Java 17 or newer")
+    assert process.stderr.splitlines()[-1].startswith("lakescan.errors.JavaNotFound: Spark needs Java 17 or newer")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_table_of_the_sessions_catalog_that_uses_lakescan_keeps_the_options_it
 
 def test_tables_and_namespaces_of_a_catalog_are_listed(spark: SparkSession, table: DeltaBuilder) -> None:
     lakescan.attach(spark, "listed", table.path)
-    assert "listed" in [found.name for found in spark.catalog.listTables("lake")]
+    assert "listed" in [listed.name for listed in spark.catalog.listTables("lake")]
     assert [row.namespace for row in spark.sql("SHOW NAMESPACES IN lake").collect()] == ["default"]
     assert spark.sql("SELECT count(*) AS n FROM lake.default.listed").collect()[0].n == 3
     assert spark.sql("SHOW NAMESPACES IN delta").collect() == []
@@ -220,9 +220,9 @@ def test_input_file_name_is_the_file_of_each_row(spark: SparkSession, tmp_path: 
     built.delete(added, [0])
     frame = lakescan.read(spark, built.path, options={"lakescan.pushdown.plain_files": plain})
     for rows_, kept in ((frame, set(names) - {40}), (frame.where("id % 10 = 1 AND id != 11"), {1, 21, 31, 41})):
-        found = {row.id: row.name for row in rows_.selectExpr("id", "input_file_name() AS name").collect()}
-        assert set(found) == kept
-        assert all(name.startswith("file:/") and name.endswith(f"/{names[id_]}") for id_, name in found.items()), found
+        by_id = {row.id: row.name for row in rows_.selectExpr("id", "input_file_name() AS name").collect()}
+        assert set(by_id) == kept
+        assert all(name.startswith("file:/") and name.endswith(f"/{names[id_]}") for id_, name in by_id.items()), by_id
     starts = frame.selectExpr("input_file_block_start() AS s", "input_file_block_length() AS n").collect()
     assert all(row.s == 0 and row.n > 0 for row in starts)
     assert frame.selectExpr("input_file_name() AS name").distinct().count() == 5

@@ -32,7 +32,7 @@ def shown(frame: DataFrame) -> dict[str, str]:
     spark: Any = frame.sparkSession
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     status = spark._jsparkSession.sharedState().statusStore()
-    last = max(_items(status.executionsList().toSeq()), key=lambda found: int(found.executionId()))
+    last = max(_items(status.executionsList().toSeq()), key=lambda execution: int(execution.executionId()))
     values = status.executionMetrics(last.executionId())
     named = [(str(metric.name()), metric.accumulatorId()) for metric in _items(last.metrics())]
     return {name: str(values.apply(number)) for name, number in named if values.contains(number)}
@@ -51,11 +51,11 @@ def test_metrics_read_as_counts_and_sizes(spark: SparkSession, table: DeltaBuild
     frame = lakescan.read(spark, table.path).limit(1_200)
     frame.collect()
     size = lakescan.report(frame).scans[0].bytes_planned
-    found = shown(frame)
-    assert found["files in the table"] == str(FILES)
-    assert found["files to read"] == "2"
-    assert found["rows dropped by deletion vectors"] == "0"
-    assert found["size of files to read"] == f"{size / 1024:.1f} KiB"
+    metrics = shown(frame)
+    assert metrics["files in the table"] == str(FILES)
+    assert metrics["files to read"] == "2"
+    assert metrics["rows dropped by deletion vectors"] == "0"
+    assert metrics["size of files to read"] == f"{size / 1024:.1f} KiB"
 
 
 def test_where_java_takes_no_classes_metrics_are_shown_as_spark_has_them(

@@ -1,4 +1,4 @@
-"""Options at every door: each is honoured, or refused by name."""
+"""Options in every way to read: each is honoured, or refused by name."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.formats.delta.feeds import feed, rows
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
-Door = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
+Way = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
 FEED = {"readChangeFeed": "true", "startingVersion": 0}
 
 
@@ -47,7 +47,7 @@ def by_name(spark: SparkSession, path: str, options: Mapping[str, Any]) -> DataF
 
 EVERY_RELEASE = (by_read, by_attach, by_source)
 FROM_SPARK_4_3 = (by_with, by_table, by_name)
-DOORS = (*EVERY_RELEASE, *FROM_SPARK_4_3)
+WAYS = (*EVERY_RELEASE, *FROM_SPARK_4_3)
 
 
 def loads_with_options(spark: SparkSession) -> bool:
@@ -80,7 +80,7 @@ EVERY_CHANGE = [
 ]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -92,18 +92,18 @@ EVERY_CHANGE = [
     ],
 )
 def test_the_change_feed_is_read(
-    spark: SparkSession, table: DeltaBuilder, door: Door, options: dict[str, Any], expected: list[Any]
+    spark: SparkSession, table: DeltaBuilder, way: Way, options: dict[str, Any], expected: list[Any]
 ) -> None:
     for version in range(4):
         table.set_time(version, version)
-    if door in FROM_SPARK_4_3 and not loads_with_options(spark):
+    if way in FROM_SPARK_4_3 and not loads_with_options(spark):
         with pytest.raises(PySparkException, match=r"LAKESCAN_INVALID_OPTION.*lakescan\.read\(spark, path, options"):
-            door(spark, table.path, options).collect()
+            way(spark, table.path, options).collect()
     else:
-        assert changes(door(spark, table.path, options)) == expected
+        assert changes(way(spark, table.path, options)) == expected
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -116,16 +116,16 @@ def test_the_change_feed_is_read(
     ],
 )
 def test_the_version_asked_for_is_read(
-    spark: SparkSession, table: DeltaBuilder, door: Door, options: dict[str, Any], expected: list[int]
+    spark: SparkSession, table: DeltaBuilder, way: Way, options: dict[str, Any], expected: list[int]
 ) -> None:
     for version in range(4):
         table.set_time(version, version)
-    if options == {"readChangeFeed": "false"} and door in FROM_SPARK_4_3 and not loads_with_options(spark):
+    if options == {"readChangeFeed": "false"} and way in FROM_SPARK_4_3 and not loads_with_options(spark):
         pytest.skip("refused, as every such option is before PySpark 4.3")
-    assert ids(door(spark, table.path, options)) == expected
+    assert ids(way(spark, table.path, options)) == expected
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -142,12 +142,12 @@ def test_the_version_asked_for_is_read(
     ],
 )
 def test_an_option_that_cannot_be_honoured_is_refused_by_name(
-    spark: SparkSession, table: DeltaBuilder, door: Door, options: dict[str, Any], said: str
+    spark: SparkSession, table: DeltaBuilder, way: Way, options: dict[str, Any], said: str
 ) -> None:
-    if not loads_with_options(spark) and door in FROM_SPARK_4_3:
+    if not loads_with_options(spark) and way in FROM_SPARK_4_3:
         said = said.split(" cannot", maxsplit=1)[0] if "cannot" in said else "LAKESCAN_INVALID_OPTION"
     with pytest.raises((LakescanError, PySparkException), match=said):
-        door(spark, table.path, options).collect()
+        way(spark, table.path, options).collect()
 
 
 def test_a_mistyped_option_is_told_where_it_is_written(spark: SparkSession, table: DeltaBuilder) -> None:
@@ -184,5 +184,5 @@ def test_one_query_reads_a_table_with_and_without_options(spark: SparkSession, t
         return
     changed = f"delta.`{table.path}` WITH (`readChangeFeed` = 'true', `startingVersion` = '0')"
     for left, right in ((f"delta.`{table.path}`", changed), (changed, f"delta.`{table.path}`")):
-        found = spark.sql(f"SELECT count(*) AS n FROM {left} UNION ALL SELECT count(*) FROM {right}").collect()
-        assert sorted(row.n for row in found) == [4, 6]
+        counts = spark.sql(f"SELECT count(*) AS n FROM {left} UNION ALL SELECT count(*) FROM {right}").collect()
+        assert sorted(row.n for row in counts) == [4, 6]

@@ -47,14 +47,14 @@ def numbers(root: Path, rows: int = 60_000, **options: Any) -> DeltaBuilder:
 
 
 def ids(spark: SparkSession, table: DeltaBuilder, condition: str, **options: Any) -> list[int]:
-    found = lakescan.read(spark, table.path, options=options).where(condition).select("id").toArrow()
-    return list(found["id"].to_pylist())
+    rows = lakescan.read(spark, table.path, options=options).where(condition).select("id").toArrow()
+    return list(rows["id"].to_pylist())
 
 
 def bytes_read(spark: SparkSession) -> int:
     """What Hadoop has read of local files by now."""
     jvm: Any = spark._jvm
-    return sum(found.getBytesRead() for found in jvm.org.apache.hadoop.fs.FileSystem.getAllStatistics())
+    return sum(statistics.getBytesRead() for statistics in jvm.org.apache.hadoop.fs.FileSystem.getAllStatistics())
 
 
 @pytest.mark.usefixtures("no_python")
@@ -138,8 +138,8 @@ def test_nulls_are_dropped_without_a_worker(spark: SparkSession, tmp_path: Path,
     names = pa.array([None if id % 3 == 0 or 5_000 < id < 9_500 else "a" for id in range(10_000)])
     table.delete(table.append(pa.table({"id": range(10_000), "name": names}), stats=False), [1, 4, 6])
     frame = lakescan.read(spark, table.path, options={"lakescan.pushdown.filters": claimed})
-    found = frame.where("name IS NOT NULL AND id IS NOT NULL").select("id").toArrow()["id"].to_pylist()
-    assert found == [id for id in range(10_000) if names[id].is_valid and id not in (1, 4, 6)]
+    actual = frame.where("name IS NOT NULL AND id IS NOT NULL").select("id").toArrow()["id"].to_pylist()
+    assert actual == [id for id in range(10_000) if names[id].is_valid and id not in (1, 4, 6)]
 
 
 @pytest.mark.usefixtures("no_python")
@@ -192,18 +192,18 @@ def test_any_filter_passes_the_same_rows_as_without_spark(
         wanted = lakescan.open(table.path).snapshot().scan().filter(predicate).build().to_arrow()
         for claimed in (True, False):
             options = {"lakescan.pushdown.filters": claimed}
-            found = lakescan.read(spark, table.path, options=options).where(spark_text(predicate)).toArrow()
-            assert bag(found) == bag(wanted), (str(predicate), claimed)
+            actual = lakescan.read(spark, table.path, options=options).where(spark_text(predicate)).toArrow()
+            assert bag(actual) == bag(wanted), (str(predicate), claimed)
 
 
 def column(random: Random, kind: pa.DataType, rows: int) -> pa.Array:
     """Values in runs, so that some pages have none of a value; nulls in runs and alone."""
     run = random.choice([1, 40, 600])
-    found: list[Any] = []
-    while len(found) < rows:
+    values: list[Any] = []
+    while len(values) < rows:
         value = None if random.random() < 0.15 else random.choice(VALUES[kind])
-        found += [value] * random.randint(1, run)
-    return pa.array(found[:rows], kind)
+        values += [value] * random.randint(1, run)
+    return pa.array(values[:rows], kind)
 
 
 _TYPES = {
@@ -232,16 +232,16 @@ def spark_text(predicate: Filter) -> str:
             return f"({spark_text(left)} OR {spark_text(right)})"
         case Not(child):
             return f"(NOT {spark_text(child)})"
-        case IsNull(found):
-            return f"({found} IS NULL)"
-        case StartsWith(found, prefix):
-            return f"startswith({found}, '{prefix}')"
-        case In(found, ()):
+        case IsNull(name):
+            return f"({name} IS NULL)"
+        case StartsWith(name, prefix):
+            return f"startswith({name}, '{prefix}')"
+        case In(name, ()):
             return "FALSE"
-        case In(found, values):
-            return f"({found} IN ({', '.join(map(_literal, values))}))"
-        case Comparison(op, found, right):
-            return f"({found} {op} {right if isinstance(right, Column) else _literal(right)})"
+        case In(name, values):
+            return f"({name} IN ({', '.join(map(_literal, values))}))"
+        case Comparison(op, name, right):
+            return f"({name} {op} {right if isinstance(right, Column) else _literal(right)})"
 
 
 def _literal(literal: Literal) -> str:

@@ -70,8 +70,8 @@ def scanned(path: str) -> pa.Table:
 
 def read(spark: SparkSession, path: str, plain: bool = True) -> pa.Table:
     options = {"lakescan.pushdown.plain_files": str(plain)}
-    found: pa.Table = lakescan.read(spark, path, options=options).toArrow()
-    return found
+    table: pa.Table = lakescan.read(spark, path, options=options).toArrow()
+    return table
 
 
 @pytest.fixture
@@ -90,24 +90,24 @@ def partitioned(tmp_path: Path) -> DeltaBuilder:
 def test_every_simple_type_and_partition_value_is_read_without_a_worker(
     spark: SparkSession, partitioned: DeltaBuilder
 ) -> None:
-    found, wanted = read(spark, partitioned.path), scanned(partitioned.path)
-    assert found.schema.names == wanted.schema.names
-    assert found.schema.types == wanted.schema.types
-    assert bag(found) == bag(wanted)
-    assert found.num_rows == 21
+    rows, wanted = read(spark, partitioned.path), scanned(partitioned.path)
+    assert rows.schema.names == wanted.schema.names
+    assert rows.schema.types == wanted.schema.types
+    assert bag(rows) == bag(wanted)
+    assert rows.num_rows == 21
 
 
 @pytest.mark.usefixtures("no_python")
 def test_columns_come_in_the_order_of_the_query(spark: SparkSession, partitioned: DeltaBuilder) -> None:
     names = ["text", ".since", "flag", "city", "number"]
-    found = lakescan.read(spark, partitioned.path).select(*(f"`{name}`" for name in names)).toArrow()
-    assert bag(found) == bag(scanned(partitioned.path).select(names))
+    rows = lakescan.read(spark, partitioned.path).select(*(f"`{name}`" for name in names)).toArrow()
+    assert bag(rows) == bag(scanned(partitioned.path).select(names))
 
 
 @pytest.mark.usefixtures("no_python")
 def test_a_filter_on_a_partition_column_needs_no_worker(spark: SparkSession, partitioned: DeltaBuilder) -> None:
-    found = spark.sql(f"SELECT text FROM delta.`{partitioned.path}` WHERE city = 'São Paulo'").toArrow()
-    assert found["text"].to_pylist() == values(7)["text"].to_pylist()
+    rows = spark.sql(f"SELECT text FROM delta.`{partitioned.path}` WHERE city = 'São Paulo'").toArrow()
+    assert rows["text"].to_pylist() == values(7)["text"].to_pylist()
 
 
 @pytest.mark.usefixtures("no_python")
@@ -126,8 +126,8 @@ def test_moments_in_int96_are_read_without_a_worker(spark: SparkSession, tmp_pat
     table = DeltaBuilder(tmp_path, rows.schema)
     table.append(rows, stats=False, use_deprecated_int96_timestamps=True)
     assert pq.ParquetFile(tmp_path / "part-00001.parquet").schema.column(0).physical_type == "INT96"
-    found = lakescan.read(spark, table.path).selectExpr("unix_micros(at) AS at").toArrow()
-    assert found["at"].to_pylist() == [*micros, None] == scanned(table.path)["at"].cast(pa.int64()).to_pylist()
+    actual = lakescan.read(spark, table.path).selectExpr("unix_micros(at) AS at").toArrow()
+    assert actual["at"].to_pylist() == [*micros, None] == scanned(table.path)["at"].cast(pa.int64()).to_pylist()
 
 
 @pytest.mark.usefixtures("no_python")
@@ -199,9 +199,9 @@ def test_a_file_that_stores_its_columns_otherwise_is_read_by_a_worker(
     field, column, options = STORED_OTHERWISE[what]
     table = DeltaBuilder(tmp_path, pa.schema([field]))
     table.append(pa.table({field.name: column}), stats=False, **options)
-    found = read(spark, table.path)
-    assert found.num_rows == len(column)
-    assert bag(found) == bag(scanned(table.path))
+    rows = read(spark, table.path)
+    assert rows.num_rows == len(column)
+    assert bag(rows) == bag(scanned(table.path))
     monkeypatch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
     with pytest.raises(Exception, match=NO_PYTHON):
         read(spark, table.path)
@@ -222,10 +222,10 @@ def test_a_file_in_the_hybrid_calendar_is_read_by_a_worker(
         {note: "", "org.apache.spark.version": "3.5.0", "org.apache.spark.timeZone": "UTC"}
     )
     table.append(rows, stats=False, use_deprecated_int96_timestamps=True)
-    (found,) = read(spark, table.path)["when"].to_pylist()
+    (day,) = read(spark, table.path)["when"].to_pylist()
     # 200,000 days before 1970 it was 3 June 1422 in our calendar, and nine days less in the one of the time.
-    assert (found.year, found.month, found.day) == (1422, 5, 25)
-    assert [found] == scanned(table.path)["when"].to_pylist()
+    assert (day.year, day.month, day.day) == (1422, 5, 25)
+    assert [day] == scanned(table.path)["when"].to_pylist()
 
 
 def test_a_column_that_a_file_lacks_or_spells_otherwise_is_left_to_a_worker(
@@ -260,8 +260,8 @@ def test_a_worker_reads_on_at_the_row_where_sparks_reader_stops(
     last = tmp_path / "100000.parquet"
     chunk = pq.ParquetFile(last).metadata.row_group(group).column(0)
     write_sums(last, wrong_at=chunk.data_page_offset + chunk.total_compressed_size // 2)
-    found = lakescan.read(spark, table.path).coalesce(1).toArrow()["id"].to_pylist()
-    assert sorted(found) == [*range(30_000), *range(100_000, 130_000)]
+    ids = lakescan.read(spark, table.path).coalesce(1).toArrow()["id"].to_pylist()
+    assert sorted(ids) == [*range(30_000), *range(100_000, 130_000)]
 
 
 def test_what_is_wrong_with_a_file_is_named_also_after_its_first_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -329,9 +329,9 @@ def test_any_table_has_the_same_rows_with_and_without_workers(
 ) -> None:
     table: RandomTable = data.draw(tables())
     path = table.write(tmp_path_factory.mktemp("any")).path
-    found = read(spark, path)
-    assert bag(found) == bag(table.rows())
-    assert bag(read(spark, path, plain=False)) == bag(found)
+    rows = read(spark, path)
+    assert bag(rows) == bag(table.rows())
+    assert bag(read(spark, path, plain=False)) == bag(rows)
 
 
 # Without Spark: which scans and which of their tasks may be plain.
@@ -377,7 +377,7 @@ def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuild
 
 
 @pytest.mark.parametrize(
-    ("location", "path", "found"),
+    ("location", "path", "plain_path"),
     [
         ("/table", "part.parquet", "/table/part.parquet"),
         ("/table", "a%20b/part.parquet", "/table/a b/part.parquet"),
@@ -388,6 +388,6 @@ def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuild
         ("s3://bucket/table", "/part.parquet", None),
     ],
 )
-def test_only_files_on_this_machine_are_plain(location: str, path: str, found: str | None) -> None:
+def test_only_files_on_this_machine_are_plain(location: str, path: str, plain_path: str | None) -> None:
     pieces = pa.table({"path": [path], "deletion_vector": pa.nulls(1)})
-    assert DeltaFiles(Storage(location)).plain_files(pieces)["path"].to_pylist() == [found]
+    assert DeltaFiles(Storage(location)).plain_files(pieces)["path"].to_pylist() == [plain_path]

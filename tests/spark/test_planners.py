@@ -25,7 +25,7 @@ def test_no_more_threads_plan_at_once_than_are_set_and_none_stays() -> None:
             most[0] -= 1
 
     done: list[Future[None]] = [planners.submit(plan) for _ in range(12)]
-    assert [found.result(timeout=20) for found in done] == [None] * 12
+    assert [future.result(timeout=20) for future in done] == [None] * 12
     assert most == [0, 3]
     for thread in _planning():
         thread.join(timeout=20)

@@ -47,10 +47,10 @@ def test_a_char_inside_a_struct_array_or_map_is_padded_as_delta_spark_pads_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = _chars(tmp_path)
-    found = lakescan.open(path).snapshot().scan().build().to_arrow().to_pylist()
-    assert [row["s"] and (row["s"]["a"], row["s"]["b"]) for row in found] == [("x   ", "x"), None]
-    assert [row["l"] for row in found] == [["a  ", None], None]
-    assert [dict(row["m"]) for row in found] == [{"k ": "v"}, {}]
+    actual = lakescan.open(path).snapshot().scan().build().to_arrow().to_pylist()
+    assert [row["s"] and (row["s"]["a"], row["s"]["b"]) for row in actual] == [("x   ", "x"), None]
+    assert [row["l"] for row in actual] == [["a  ", None], None]
+    assert [dict(row["m"]) for row in actual] == [{"k ": "v"}, {}]
     rows = spark.sql(f"SELECT * FROM delta.`{path}` ORDER BY id").collect()
     assert [(row.id, row.s and tuple(row.s), row.l, row.m) for row in rows] == CHARS
     assert spark.sql(f"SELECT s.b, l FROM delta.`{path}` WHERE id = 1").collect() == [("x", ["a  ", None])]
@@ -79,8 +79,8 @@ def test_intervals_are_sparks_intervals(spark: SparkSession, tmp_path: Path) -> 
         "INTERVAL '07' HOUR",
     )
     view = f"delta.`{table.path}`"
-    found = sorted(map(tuple, spark.sql(f"SELECT {shown} FROM {view}").collect()), key=repr)
-    assert found == sorted([(*texts, *texts), (None,) * 8], key=repr)
+    rows = sorted(map(tuple, spark.sql(f"SELECT {shown} FROM {view}").collect()), key=repr)
+    assert rows == sorted([(*texts, *texts), (None,) * 8], key=repr)
     for name, text in zip(kinds, texts, strict=True):
         for query, expected in [
             (f"SELECT count(*) FROM {view} WHERE {name} = {text}", "1"),

@@ -21,10 +21,10 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def table(tmp_path: Path) -> DeltaBuilder:
-    found = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64()), ("name", pa.string())]), features=["deletionVectors"])
-    found.append(pa.table({"id": range(10), "name": ["a"] * 10}))
-    found.delete(found.append(pa.table({"id": range(10), "name": ["b"] * 10})), [3])
-    return found
+    built = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64()), ("name", pa.string())]), features=["deletionVectors"])
+    built.append(pa.table({"id": range(10), "name": ["a"] * 10}))
+    built.delete(built.append(pa.table({"id": range(10), "name": ["b"] * 10})), [3])
+    return built
 
 
 SPARK = "by Spark's own Parquet reader"
@@ -34,10 +34,10 @@ WORKERS = "by Arrow in Python workers"
 def tasks(frame: DataFrame) -> str:
     """What EXPLAIN says before the query runs, and the report after."""
     explained = str(frame._jdf.queryExecution().executedPlan().toString())
-    (found,) = re.findall(r"tasks=\[(.*?)\]", explained)
+    (said,) = re.findall(r"tasks=\[(.*?)\]", explained)
     frame.collect()
-    assert f"  tasks:   {found}\n" in str(lakescan.report(frame))
-    return str(found)
+    assert f"  tasks:   {said}\n" in str(lakescan.report(frame))
+    return str(said)
 
 
 def test_files_and_their_deleted_rows_are_read_in_executors(spark: SparkSession, table: DeltaBuilder) -> None:
@@ -49,15 +49,15 @@ def test_a_worker_is_explained(spark: SparkSession, table: DeltaBuilder) -> None
     frame = lakescan.read(spark, table.path)
     off = lakescan.read(spark, table.path, options={"lakescan.pushdown.plain_files": False})
     count = frame.rdd.getNumPartitions()
-    for found, why in (
+    for query, why in (
         (off, "lakescan.pushdown.plain_files is off"),
         (frame.where("id > 3"), "small files to filter"),
         (frame.select("id", "_metadata.file_name"), "columns of metadata"),
         (frame.groupBy("name").agg({"id": "sum"}), "aggregates"),
         (frame.orderBy("id").limit(1), "top-n"),
     ):
-        assert tasks(found) == f"{count} {WORKERS} ({why})"
-        (scan,) = lakescan.report(found).scans
+        assert tasks(query) == f"{count} {WORKERS} ({why})"
+        (scan,) = lakescan.report(query).scans
         assert scan.why_workers == (why,)
 
 

@@ -1,4 +1,4 @@
-"""SQL, `lakescan.read` and `to_arrow` are three doors to the same rows."""
+"""SQL, `lakescan.read` and `to_arrow` are three ways to the same rows."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import lakescan
 from tests.compare import bag
 from tests.sample_tables import sample_tables
-from tests.spark.doors import same_rows_by_three_doors
+from tests.spark.ways_to_read import same_rows_in_three_ways
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +19,7 @@ TABLES = [table.name for table in sample_tables("delta") if "Variant" not in tab
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_three_doors_give_the_same_rows(name: str, sample: Callable[[str], Path], spark: SparkSession) -> None:
-    same_rows_by_three_doors(sample(name), spark)
+    same_rows_in_three_ways(sample(name), spark)
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def test_changes_are_read_by_name(named: SparkSession) -> None:
         with pytest.raises(PySparkException, match=r"LAKESCAN_INVALID_OPTION.*lakescan\.read\(spark, path, options"):
             changes.collect()
     else:
-        found = sorted((row["_commit_version"], row["_change_type"], row["id"]) for row in changes.collect())
-        assert found == [(2, "insert", 2), (3, "insert", 3)]
+        commits = sorted((row["_commit_version"], row["_change_type"], row["id"]) for row in changes.collect())
+        assert commits == [(2, "insert", 2), (3, "insert", 3)]
 
 
 def test_a_name_follows_the_table_and_a_query_sees_one_version(named: SparkSession, orders: DeltaBuilder) -> None:

@@ -71,7 +71,7 @@ def files_read(df: DataFrame) -> list[int]:
     """The partition value of each file that the query's first scan reads: files are told apart by it."""
     bridge = Bridge(df.sparkSession)
     scan = next(iter(bridge.scans_of(df)))
-    return sorted(found["p"] for found in scan.last_run.planned.files["partition"].to_pylist())  # type: ignore[attr-defined]
+    return sorted(partition["p"] for partition in scan.last_run.planned.files["partition"].to_pylist())  # type: ignore[attr-defined]
 
 
 def plan_of(df: DataFrame) -> str:
@@ -140,8 +140,8 @@ def test_the_rows_are_those_that_spark_finds_by_itself(spark: SparkSession, fact
     answers = [f"{condition} AS `{at}`" for at, condition in enumerate(padded)]
     truth = spark.sql(f"SELECT s, {', '.join(answers)} FROM plain").toArrow().to_pylist()
     for at, condition in enumerate(CONDITIONS):
-        found = spark.sql(f"SELECT s FROM lake.facts WHERE {condition}").toArrow()["s"].to_pylist()
-        assert sorted(found) == sorted(row["s"] for row in truth if row[str(at)]), condition
+        strings = spark.sql(f"SELECT s FROM lake.facts WHERE {condition}").toArrow()["s"].to_pylist()
+        assert sorted(strings) == sorted(row["s"] for row in truth if row[str(at)]), condition
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def steps(spark: SparkSession) -> Any:
 def test_values_that_a_join_finds_drop_files(
     spark: SparkSession, facts: DeltaBuilder, steps: Any, on: str, left: int
 ) -> None:
-    found = steps(f"SELECT f.* FROM lake.facts f JOIN lake.dimension d ON {on} WHERE d.name = 'a'")
+    taken = steps(f"SELECT f.* FROM lake.facts f JOIN lake.dimension d ON {on} WHERE d.name = 'a'")
     if "st." in on:
-        assert "runtime filters" not in dict(found)
+        assert "runtime filters" not in dict(taken)
     else:
-        assert found[-1] == ("runtime filters", left)
+        assert taken[-1] == ("runtime filters", left)
 
 
 def test_a_runtime_filter_gives_the_rows_that_the_join_gives_without_it(
@@ -280,10 +280,10 @@ def test_a_query_sees_one_version_by_whatever_names(
     snapshot, loads = DeltaTable.snapshot, []
 
     def while_others_write(self: DeltaTable, *when: Any) -> Any:
-        found = snapshot(self, *when)
-        loads.append(found.version)
+        loaded = snapshot(self, *when)
+        loads.append(loaded.version)
         builder.append(pa.table({"id": [1]}))
-        return found
+        return loaded
 
     monkeypatch.setattr(DeltaTable, "snapshot", while_others_write)
     df = spark.sql(

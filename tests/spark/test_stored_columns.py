@@ -69,8 +69,8 @@ def random_value(random: Random, kind: pa.DataType, null: bool = True) -> Any:
 
 
 def read(spark: SparkSession, path: str, plain: bool = True) -> pa.Table:
-    found: pa.Table = lakescan.read(spark, path, options={PLAIN: plain}).toArrow()
-    return found
+    table: pa.Table = lakescan.read(spark, path, options={PLAIN: plain}).toArrow()
+    return table
 
 
 @given(seed=st.integers(0, 2**32), rows=st.sampled_from([1, 40, 5_000]), group=st.sampled_from([3, 1_000, 5_000]))
@@ -81,7 +81,9 @@ def test_any_nested_columns_are_read_without_a_worker(
     random = Random(seed)
     schema = pa.schema([("n", random_type(random, 3)), ("id", pa.int64()), ("m", random_type(random, 1))])
     few = [[random_value(random, field.type) for _ in range(min(rows, 60))] for field in schema]
-    columns = [pa.array(random.choices(found, k=rows), field.type) for found, field in zip(few, schema, strict=True)]
+    columns = [
+        pa.array(random.choices(choices, k=rows), field.type) for choices, field in zip(few, schema, strict=True)
+    ]
     stored = pa.Table.from_arrays(columns, schema=schema)
     table = DeltaBuilder(tmp_path_factory.mktemp("nested"), schema, features=["deletionVectors"])
     added = table.append(stored, stats=False, row_group_size=max(group, rows // 20), store_decimal_as_integer=True)
@@ -91,8 +93,8 @@ def test_any_nested_columns_are_read_without_a_worker(
     kept = stored.take(pa.array([row for row in range(rows) if row not in gone], pa.int64()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bridge, "_worker_interpreter", NO_PYTHON)
-        found = read(spark, table.path) if len(gone) < rows else kept
-    assert found.to_pylist() == kept.to_pylist()
+        actual = read(spark, table.path) if len(gone) < rows else kept
+    assert actual.to_pylist() == kept.to_pylist()
 
 
 @pytest.mark.parametrize("mode", ["none", "name", "id"])
@@ -111,9 +113,9 @@ def test_any_column_however_its_file_holds_it_is_the_same_with_and_without_worke
         features=["columnMapping", "timestampNtz"],
     )
     table.append(pa.table({"x": pa.array([stored for stored, _ in rows], shape.file)}), stats=False)
-    found = read(spark, table.path)
-    assert found["x"].to_pylist() == [shown for _, shown in rows]
-    assert bag(found) == bag(read(spark, table.path, plain=False))
+    actual = read(spark, table.path)
+    assert actual["x"].to_pylist() == [shown for _, shown in rows]
+    assert bag(actual) == bag(read(spark, table.path, plain=False))
 
 
 def mapped_field(name: str, table: pa.DataType, source: pa.DataType, number: int, mode: str) -> dict[str, Any]:
@@ -129,10 +131,13 @@ def mapped(name: str, number: int, physical: str, mode: str) -> dict[str, Any]:
 def mapped_type(table: pa.DataType, source: pa.DataType, mode: str) -> Any:
     if pa.types.is_struct(table):
         fields = []
-        for at, (field, twin) in enumerate(zip(table, source, strict=True), 1):
-            number = int((twin.metadata or {}).get(FIELD_ID, at))
+        for at, (field, physical) in enumerate(zip(table, source, strict=True), 1):
+            number = int((physical.metadata or {}).get(FIELD_ID, at))
             fields.append(
-                {**mapped(field.name, number, twin.name, mode), "type": mapped_type(field.type, twin.type, mode)}
+                {
+                    **mapped(field.name, number, physical.name, mode),
+                    "type": mapped_type(field.type, physical.type, mode),
+                }
             )
         return {"type": "struct", "fields": fields}
     if pa.types.is_map(table):

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan.reader.read import read_task
-from lakescan.spark.python_source.source import LakescanDataSource
+from lakescan.spark.python_source.python_data_source import LakescanDataSource
 from tests.tables import DeltaBuilder, spark_schema
 
 pytestmark = pytest.mark.spark
@@ -95,13 +95,13 @@ def test_a_stream_reads_in_batches_of_the_limit_reports_its_progress_and_goes_on
 ) -> None:
     built = table(tmp_path / "table")
     stream = Query(spark, built.path, tmp_path / "checkpoint", limited_way, startingVersion="0", maxFilesPerTrigger="4")
-    found = lakescan.progress(stream.run())
+    progress = lakescan.progress(stream.run())
     assert [len(batch) for batch in stream.batches.values()] == [40, 20]
     assert stream.ids == list(range(60))
     assert {(row["id"], row["part"], row["text"]) for row in stream.batches[1]} == {
         (number, (number // 10) % 2, f"t{number}") for number in range(40, 60)
     }
-    assert [(b.from_version, b.to_version, b.files, b.rows, b.versions_behind) for b in found] == [
+    assert [(b.from_version, b.to_version, b.files, b.rows, b.versions_behind) for b in progress] == [
         (0, 4, 4, 40, 2),
         (5, 6, 2, 20, 0),
     ]
@@ -187,11 +187,11 @@ def test_an_added_column_stops_the_stream_and_a_restart_goes_on_with_it(
 
 def test_the_batch_reader_answers_with_filters_columns_and_versions(spark: SparkSession, tmp_path: Path) -> None:
     built = table(tmp_path)
-    found = spark.read.format("lakescan").load(built.path)
+    frame = spark.read.format("lakescan").load(built.path)
     # One DataFrame, several queries: Spark's filter pushdown to Python sources gets the later ones wrong.
-    assert found.where("id > 45 AND part = 1").count() == 10
-    assert found.count() == 60
-    assert found.where("text LIKE 't1%' OR id IN (3, 4)").count() == 13
+    assert frame.where("id > 45 AND part = 1").count() == 10
+    assert frame.count() == 60
+    assert frame.where("text LIKE 't1%' OR id IN (3, 4)").count() == 13
     older = spark.read.format("lakescan").option("versionAsOf", "2").load(built.path)
     assert older.count() == 20
     some = spark.read.format("lakescan").schema("text string, id bigint").load(built.path)
@@ -204,8 +204,8 @@ def test_the_filter_option_leaves_out_files_and_rows(tmp_path: Path) -> None:
     built = table(tmp_path)
     source = LakescanDataSource({"path": built.path, "filter": "id > 45 AND part = 1"})
     reader = source.reader(source.schema())
-    found = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
-    assert sorted(row["id"] for row in found) == list(range(50, 60))
+    actual = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert sorted(row["id"] for row in actual) == list(range(50, 60))
     assert sum(part.value.task.pieces.num_rows for part in reader.partitions()) == 1
 
 
@@ -224,10 +224,10 @@ def test_columns_that_cannot_be_null_are_read_by_batches_and_streams(
     built = DeltaBuilder(tmp_path / "table", schema, partition_by=["part"])
     stored = pa.schema([field for field in schema if field.name != "part"])
     built.append(pa.Table.from_pylist([{"id": 1, "s": {"x": 2}, "l": [{"x": 3}]}], stored), partition={"part": "4"})
-    found = spark.read.format("lakescan").load(built.path)
+    frame = spark.read.format("lakescan").load(built.path)
     row = {"id": 1, "s": {"x": 2}, "l": [{"x": 3}], "part": 4}
-    assert [one.asDict(recursive=True) for one in found.collect()] == [row]
-    assert [one["part"] for one in found.select("part").collect()] == [4]
+    assert [one.asDict(recursive=True) for one in frame.collect()] == [row]
+    assert [one["part"] for one in frame.select("part").collect()] == [4]
     stream = Query(spark, built.path, tmp_path / "checkpoint", way, startingVersion="0")
     stream.run()
     assert [one.asDict(recursive=True) for batch in stream.batches.values() for one in batch] == [row]
@@ -359,8 +359,8 @@ def test_a_killed_driver_started_again_gives_each_row_exactly_once(tmp_path: Pat
     built.append(rows(90, 99), partition={"part": "1"})
     again = start(die_after=-1)
     assert again.wait() == 0
-    found = {file.name: json.loads(file.read_text()) for file in sink.glob("*.json")}
-    assert sorted(number for batch in found.values() for number in batch) == list(range(100))
+    batches = {file.name: json.loads(file.read_text()) for file in sink.glob("*.json")}
+    assert sorted(number for batch in batches.values() for number in batch) == list(range(100))
     # The batch that was in the sink but not in Spark's log ran again; the one before it did not.
     assert (sink / "1.json").stat().st_mtime_ns > before["1.json"]
     assert (sink / "0.json").stat().st_mtime_ns == before["0.json"]

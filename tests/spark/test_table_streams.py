@@ -40,11 +40,11 @@ def built(tmp_path: Path) -> DeltaBuilder:
 
 def streamed(frame: DataFrame, checkpoint: Path, each: Callable[[DataFrame], Any] = DataFrame.collect) -> list[Any]:
     """What `each` makes of the stream's batches, run to the end of what there is."""
-    found: list[Any] = []
-    writer = frame.writeStream.foreachBatch(lambda batch, _: found.append(each(batch)))
+    batches: list[Any] = []
+    writer = frame.writeStream.foreachBatch(lambda batch, _: batches.append(each(batch)))
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
-    return found
+    return batches
 
 
 def ids(batches: list[Any]) -> list[int]:
@@ -54,9 +54,9 @@ def ids(batches: list[Any]) -> list[int]:
 def test_a_table_by_its_attached_name_is_streamed(spark: SparkSession, built: DeltaBuilder, tmp_path: Path) -> None:
     lakescan.attach(spark, "streamed", built.path)
     frame = spark.readStream.option("maxFilesPerTrigger", "2").table("lake.streamed")
-    found = streamed(frame, tmp_path / "checkpoint")
-    assert [len(batch) for batch in found] == [20, 10]
-    assert {(row["id"], row["part"], row["text"]) for batch in found for row in batch} == {
+    batches = streamed(frame, tmp_path / "checkpoint")
+    assert [len(batch) for batch in batches] == [20, 10]
+    assert {(row["id"], row["part"], row["text"]) for batch in batches for row in batch} == {
         (number, (number // 10) % 2, f"t{number}") for number in range(30)
     }
 
@@ -78,8 +78,8 @@ def test_rows_that_a_deletion_vector_deletes_are_not_streamed(
 ) -> None:
     added = json.loads((built.log / f"{2:020d}.json").read_text())
     built.delete(added, [0, 5])
-    found = streamed(spark.readStream.table(f"delta.`{built.path}`"), tmp_path / "checkpoint")
-    assert ids(found) == [number for number in range(30) if number not in (10, 15)]
+    batches = streamed(spark.readStream.table(f"delta.`{built.path}`"), tmp_path / "checkpoint")
+    assert ids(batches) == [number for number in range(30) if number not in (10, 15)]
 
 
 def test_the_change_feed_of_a_name_is_streamed_where_spark_tells_the_option_in_time(
@@ -91,9 +91,9 @@ def test_the_change_feed_of_a_name_is_streamed_where_spark_tells_the_option_in_t
     built.append(rows(0, 4), partition={"part": "0"})
     reader = spark.readStream.option("readChangeFeed", "true").option("startingVersion", "1")
     if loads_with_options(spark):
-        found = streamed(reader.table(f"delta.`{built.path}`"), tmp_path / "checkpoint")
-        assert ids(found) == list(range(5))
-        assert {(row["_change_type"], row["_commit_version"]) for row in found[0]} == {("insert", 1)}
+        batches = streamed(reader.table(f"delta.`{built.path}`"), tmp_path / "checkpoint")
+        assert ids(batches) == list(range(5))
+        assert {(row["_change_type"], row["_commit_version"]) for row in batches[0]} == {("insert", 1)}
     else:
         with pytest.raises(
             StreamingQueryException, match=r"readChangeFeed cannot be used: Spark up to 4.2 loads .*load\(path\)"
@@ -108,8 +108,8 @@ def test_a_format_s_stream_takes_every_option_and_a_schema_on_every_release(
     built = DeltaBuilder(tmp_path / "table", SCHEMA, partition_by=["part"], properties=properties)
     built.append(rows(0, 4), partition={"part": "0"})
     reader = spark.readStream.format("delta").option("readChangeFeed", "true")
-    found = streamed(reader.load(built.path), tmp_path / "changes")
-    assert [(row["id"], row["_change_type"], row["_commit_version"]) for row in sorted(found[0])] == [
+    batches = streamed(reader.load(built.path), tmp_path / "changes")
+    assert [(row["id"], row["_change_type"], row["_commit_version"]) for row in sorted(batches[0])] == [
         (number, "insert", 1) for number in range(5)
     ]
     chosen = spark.readStream.format("delta").schema("text string, id bigint").load(built.path)
@@ -176,8 +176,8 @@ def plan_of(frame: DataFrame, checkpoint: Path) -> str:
 def test_a_batch_reads_the_columns_of_its_query(spark: SparkSession, built: DeltaBuilder, tmp_path: Path) -> None:
     name = f"delta.`{built.path}`"
     assert "columns=[text]" in plan_of(spark.readStream.table(name).select("text"), tmp_path / "one")
-    found = streamed(spark.readStream.table(name).where("id > 25").selectExpr("upper(text) AS t"), tmp_path / "two")
-    assert sorted(row["t"] for batch in found for row in batch) == ["T26", "T27", "T28", "T29"]
+    batches = streamed(spark.readStream.table(name).where("id > 25").selectExpr("upper(text) AS t"), tmp_path / "two")
+    assert sorted(row["t"] for batch in batches for row in batch) == ["T26", "T27", "T28", "T29"]
     whole = spark.readStream.option("lakescan.pushdown.columns", "false").table(name)
     assert "columns=[id, part, text]" in plan_of(whole.select("text"), tmp_path / "three")
     counted = spark.readStream.table(name).selectExpr("1 AS one")
@@ -205,8 +205,8 @@ def test_a_filter_on_a_partition_opens_no_file_of_another(
         added = json.loads((built.log / f"{version:020d}.json").read_text())
         (built.root / added["add"]["path"]).unlink()
     name = f"delta.`{built.path}`"
-    found = streamed(spark.readStream.table(name).where("part = 1 AND id < 15"), tmp_path / "checkpoint")
-    assert ids(found) == list(range(10, 15))
+    batches = streamed(spark.readStream.table(name).where("part = 1 AND id < 15"), tmp_path / "checkpoint")
+    assert ids(batches) == list(range(10, 15))
     with pytest.raises(StreamingQueryException):
         streamed(spark.readStream.table(name).where("id < 15"), tmp_path / "other")
 
@@ -225,8 +225,8 @@ def test_a_column_that_is_never_null_now_may_be_in_older_rows(spark: SparkSessio
     built.schema = spark_schema(pa.schema([pa.field("id", pa.int64(), nullable=False)]))
     built.commit(built.metadata())
     frame = spark.readStream.option("startingVersion", "1").table(f"delta.`{built.path}`")
-    found = streamed(frame.selectExpr("id", "id IS NULL AS missing"), tmp_path / "checkpoint")
-    assert sorted([tuple(row) for batch in found for row in batch], key=str) == [(1, False), (None, True)]
+    batches = streamed(frame.selectExpr("id", "id IS NULL AS missing"), tmp_path / "checkpoint")
+    assert sorted([tuple(row) for batch in batches for row in batch], key=str) == [(1, False), (None, True)]
 
 
 def test_a_hudi_table_by_its_path_is_streamed(spark: SparkSession, tmp_path: Path) -> None:

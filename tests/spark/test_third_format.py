@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from lakescan import formats
-from lakescan.spark.python_source.source import LakescanDataSource
+from lakescan.spark.python_source.python_data_source import LakescanDataSource
 from tests import toy_format
 from tests.toy_format.builder import ToyBuilder
 
@@ -51,9 +51,9 @@ def test_its_tables_have_names_in_sql_and_queries_are_pushed_down(spark: SparkSe
     session = lakescan.install(spark.newSession())
     lakescan.attach(session, "toys", toys.path)
     for name in (f"toy.`{toys.path}`", "lake.toys"):
-        found = session.sql(f"SELECT id, text FROM {name} WHERE id > 17 AND id < 21")
-        assert sorted(tuple(row) for row in found.collect()) == [(18, "t18"), (19, "t19"), (20, "t20")]
-        assert [scan.files_planned for scan in lakescan.report(found).scans] == [2]
+        frame = session.sql(f"SELECT id, text FROM {name} WHERE id > 17 AND id < 21")
+        assert sorted(tuple(row) for row in frame.collect()) == [(18, "t18"), (19, "t19"), (20, "t20")]
+        assert [scan.files_planned for scan in lakescan.report(frame).scans] == [2]
         counted = session.sql(f"SELECT count(*), min(id), max(text) FROM {name} WHERE id >= 10")
         assert tuple(counted.collect()[0]) == (20, 10, "t29")
         assert len(session.sql(f"SELECT * FROM {name} LIMIT 3").collect()) == 3

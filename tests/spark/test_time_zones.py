@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 
 import lakescan
 from lakescan.errors import UnknownTimeZone
-from lakescan.spark.python_source.source import LakescanDataSource
+from lakescan.spark.python_source.python_data_source import LakescanDataSource
 from lakescan.stream.stream import Limits
 from tests.tables import DeltaBuilder
 
@@ -59,9 +59,9 @@ def test_partition_values_and_starts_without_a_zone_are_in_the_zone_that_the_ses
         name = f"zoned{number}"
         query = stream.selectExpr("id", "unix_timestamp(at) AS s").writeStream.format("memory").queryName(name)
         query.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / name)).start().awaitTermination()
-        found = zoned.table(name).collect()
-        assert sorted(row["id"] for row in found) == ([2] if offset == 0 else [1, 2])
-        assert seconds(found) == {noon(offset)}
+        rows = zoned.table(name).collect()
+        assert sorted(row["id"] for row in rows) == ([2] if offset == 0 else [1, 2])
+        assert seconds(rows) == {noon(offset)}
 
 
 def test_a_stream_keeps_the_zone_that_the_session_had_at_its_start(zoned: SparkSession, tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_a_stream_keeps_the_zone_that_the_session_had_at_its_start(zoned: SparkS
         started.processAllAvailable()
     finally:
         started.stop()
-    found = zoned.table("kept").collect()
-    assert sorted(row["id"] for row in found) == [1, 2, 3]
-    assert seconds(found) == {noon(2)}
+    rows = zoned.table("kept").collect()
+    assert sorted(row["id"] for row in rows) == [1, 2, 3]
+    assert seconds(rows) == {noon(2)}
 
 
 def test_each_session_has_its_own_zone(zoned: SparkSession, tmp_path: Path) -> None:
@@ -115,5 +115,5 @@ def test_where_the_sessions_zone_is_not_known_a_time_without_one_is_refused(tmp_
 def test_where_the_sessions_zone_is_not_known_a_time_with_one_is_read(tmp_path: Path, value: str) -> None:
     source = LakescanDataSource({"path": by_time(tmp_path, value).path})
     reader = source.reader(source.schema())
-    found = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
-    assert {row["at"].timestamp() for row in found} == {noon(0)}
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert {row["at"].timestamp() for row in rows} == {noon(0)}

@@ -8,8 +8,8 @@ import pytest
 import lakescan
 from lakescan.formats import pin_stream
 from lakescan.predicate import TRUE, Predicate, bind, parse
-from lakescan.reader.plan import ReadyRows
 from lakescan.reader.read import read_task
+from lakescan.reader.read_plan import ReadyRows
 from lakescan.stream.narrowing import narrowed
 from lakescan.stream.stream import PinnedStream, StreamTask
 from tests.formats.hudi.builder import HudiBuilder
@@ -34,9 +34,7 @@ def batch(path: Path | str, **options: str) -> tuple[PinnedStream, list[StreamTa
 
 
 def rows(tasks: list[StreamTask]) -> pa.Table:
-    return pa.concat_tables(
-        pa.Table.from_batches([found]) for task in tasks for found in read_task(task.plan, task.task)
-    )
+    return pa.concat_tables(pa.Table.from_batches([part]) for task in tasks for part in read_task(task.plan, task.task))
 
 
 def bound(pinned: PinnedStream, text: str) -> Predicate:
@@ -45,15 +43,15 @@ def bound(pinned: PinnedStream, text: str) -> Predicate:
 
 def test_columns_come_in_the_order_asked_for(built: DeltaBuilder) -> None:
     _, tasks = batch(built.path, startingVersion="0")
-    found = rows(narrowed(tasks, ["text", "part"], TRUE))
-    assert found.equals(rows(tasks).select(["text", "part"]))
-    assert found.num_rows == 6
+    table = rows(narrowed(tasks, ["text", "part"], TRUE))
+    assert table.equals(rows(tasks).select(["text", "part"]))
+    assert table.num_rows == 6
 
 
 def test_files_of_other_partitions_are_left_out_and_no_row_is_filtered(built: DeltaBuilder) -> None:
     pinned, tasks = batch(built.path, startingVersion="0")
-    found = narrowed(tasks, ["id", "part"], bound(pinned, "part >= 1 AND id = 1"))
-    assert rows(found).to_pylist() == [{"id": 1, "part": 1}, {"id": 2, "part": 1}]
+    kept = narrowed(tasks, ["id", "part"], bound(pinned, "part >= 1 AND id = 1"))
+    assert rows(kept).to_pylist() == [{"id": 1, "part": 1}, {"id": 2, "part": 1}]
     assert rows(narrowed(tasks, ["id"], bound(pinned, "part IS NULL"))).to_pylist() == [{"id": 1}, {"id": 2}]
     assert narrowed(tasks, ["id"], bound(pinned, "part = 7")) == []
     assert rows(narrowed(tasks, ["id"], bound(pinned, "id = 7 OR part = 0"))).num_rows == 6
@@ -61,8 +59,8 @@ def test_files_of_other_partitions_are_left_out_and_no_row_is_filtered(built: De
 
 def test_changes_are_narrowed_by_their_commits_too(built: DeltaBuilder) -> None:
     pinned, tasks = batch(built.path, startingVersion="0", readChangeFeed="true")
-    found = rows(narrowed(tasks, ["id", "_change_type"], bound(pinned, "_commit_version = 2")))
-    assert found.to_pylist() == [{"id": 1, "_change_type": "insert"}, {"id": 2, "_change_type": "insert"}]
+    changes = rows(narrowed(tasks, ["id", "_change_type"], bound(pinned, "_commit_version = 2")))
+    assert changes.to_pylist() == [{"id": 1, "_change_type": "insert"}, {"id": 2, "_change_type": "insert"}]
 
 
 def test_a_column_that_the_batch_itself_filters_by_is_still_read(tmp_path: Path) -> None:
@@ -71,9 +69,9 @@ def test_a_column_that_the_batch_itself_filters_by_is_still_read(tmp_path: Path)
     first = table.upsert(0, pa.table({"id": pa.array([2, 3], pa.int64()), "value": ["c", "d"]}))
     _, tasks = batch(tmp_path, startingVersion=str(first))
     assert any(task.plan.filter != TRUE for task in tasks)
-    found = rows(narrowed(tasks, ["value"], TRUE))
-    assert found.column_names == ["value"]
-    assert sorted(found["value"].to_pylist()) == sorted(rows(tasks)["value"].to_pylist())
+    actual = rows(narrowed(tasks, ["value"], TRUE))
+    assert actual.column_names == ["value"]
+    assert sorted(actual["value"].to_pylist()) == sorted(rows(tasks)["value"].to_pylist())
 
 
 def test_rows_that_are_known_already_lose_columns_only(built: DeltaBuilder) -> None:

@@ -17,10 +17,10 @@ from lakescan.errors import InvalidVersion, VersionNotFound
 from lakescan.io.storage import Storage
 from lakescan.options import TEXT, Option, Options, Read
 from lakescan.predicate import Column
-from lakescan.reader.plan import undeleted_files
+from lakescan.reader.read_plan import undeleted_files
+from lakescan.scan.file_statistics import statistics_type
 from lakescan.scan.format import Format
 from lakescan.scan.listed_snapshot import ListedSnapshot
-from lakescan.scan.statistics import statistics_type
 from lakescan.stream.offset import not_begun, parsed
 from lakescan.stream.options import given_limits
 from lakescan.stream.stream import Limits, Offset, StreamTask
@@ -82,7 +82,7 @@ class ToySnapshot(ListedSnapshot):
         return arrow_schema(self.manifest["schema"])
 
     @property
-    def source_schema(self) -> pa.Schema:
+    def physical_schema(self) -> pa.Schema:
         return self.schema
 
     @property
@@ -177,7 +177,7 @@ def _offset(version: int) -> Offset:
 
 
 def _reached(offset: Offset) -> int:
-    version = parsed(offset, lambda found: int(found["version"]))
+    version = parsed(offset, lambda fields: int(fields["version"]))
     return -1 if version is None else version
 
 

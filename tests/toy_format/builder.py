@@ -27,8 +27,8 @@ class ToyBuilder:
         bounds = {column: pc.min_max(rows[column]).as_py() for column in rows.column_names}
         statistics = {
             "row_count": rows.num_rows,
-            "minimum": {column: found["min"] for column, found in bounds.items()},
-            "maximum": {column: found["max"] for column, found in bounds.items()},
+            "minimum": {column: both["min"] for column, both in bounds.items()},
+            "maximum": {column: both["max"] for column, both in bounds.items()},
             "null_count": {column: rows[column].null_count for column in rows.column_names},
         }
         size = said_size or (self._root / name).stat().st_size

@@ -29,9 +29,9 @@ def test_a_hidden_value_below_a_null_parent_stays_hidden() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_rows_without_fields_keep_their_number(count: int) -> None:
-    found = empty_structs(count)
-    assert (len(found), found.null_count) == (count, 0)
-    assert pa.RecordBatch.from_struct_array(found).num_rows == count
+    structs = empty_structs(count)
+    assert (len(structs), structs.null_count) == (count, 0)
+    assert pa.RecordBatch.from_struct_array(structs).num_rows == count
 
 
 def test_structs_are_made_of_the_leaves_that_are_given_and_nulls_for_the_others() -> None:

@@ -17,9 +17,9 @@ from lakescan.types.schema import (
     field_at,
     has_padding,
     padded_length,
+    physical_part,
     primitive_type,
     prune,
-    twin_of,
 )
 from tests.tables import spark_schema
 
@@ -83,18 +83,18 @@ def test_nullability_is_kept_at_every_depth() -> None:
     inner = struct(field("x", "long", nullable=False))
     array = {"type": "array", "elementType": inner, "containsNull": False}
     map_ = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": False}
-    found = arrow_schema(struct(field("a", array, nullable=False), field("m", map_)))
-    assert not found.field("a").nullable
-    assert not found.field("a").type.value_field.nullable
-    assert not found.field("a").type.value_type.field("x").nullable
-    assert found.field("m").nullable
-    assert not found.field("m").type.item_field.nullable
+    schema = arrow_schema(struct(field("a", array, nullable=False), field("m", map_)))
+    assert not schema.field("a").nullable
+    assert not schema.field("a").type.value_field.nullable
+    assert not schema.field("a").type.value_type.field("x").nullable
+    assert schema.field("m").nullable
+    assert not schema.field("m").type.item_field.nullable
 
 
 def test_a_parquet_field_id_is_kept_where_arrow_keeps_it() -> None:
-    found = arrow_schema(struct(field("a", struct(field("b", "long", metadata={"parquet.field.id": 7})))))
-    assert found.field("a").metadata is None
-    assert found.field("a").type.field("b").metadata == {FIELD_ID: b"7"}
+    schema = arrow_schema(struct(field("a", struct(field("b", "long", metadata={"parquet.field.id": 7})))))
+    assert schema.field("a").metadata is None
+    assert schema.field("a").type.field("b").metadata == {FIELD_ID: b"7"}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ TABLE = pa.schema(
         ("a.b", pa.int64()),
     ]
 )
-TWIN = pa.schema(
+PHYSICAL = pa.schema(
     [
         ("c1", pa.int64()),
         ("c2", pa.struct([("c3", pa.int64()), ("c4", pa.struct([("c5", pa.string()), ("c6", pa.string())]))])),
@@ -131,19 +131,19 @@ TWIN = pa.schema(
 
 
 def test_pruning_keeps_the_named_fields_in_both_schemas() -> None:
-    kept, twin = prune(TABLE, TWIN, [("s", "y", "w"), ("a.b",)])
+    kept, physical = prune(TABLE, PHYSICAL, [("s", "y", "w"), ("a.b",)])
     assert kept == pa.schema([("s", pa.struct([("y", pa.struct([("w", pa.string())]))])), ("a.b", pa.int64())])
-    assert twin == pa.schema([("c2", pa.struct([("c4", pa.struct([("c6", pa.string())]))])), ("c10", pa.int64())])
+    assert physical == pa.schema([("c2", pa.struct([("c4", pa.struct([("c6", pa.string())]))])), ("c10", pa.int64())])
 
 
 def test_pruning_to_a_whole_struct_wins_over_one_of_its_fields() -> None:
-    kept, _ = prune(TABLE, TWIN, [("s", "x"), ("s",)])
+    kept, _ = prune(TABLE, PHYSICAL, [("s", "x"), ("s",)])
     assert kept == pa.schema([TABLE.field("s")])
 
 
 def test_pruning_to_nothing_or_to_unknown_names_leaves_nothing() -> None:
-    assert prune(TABLE, TWIN, []) == (pa.schema([]), pa.schema([]))
-    assert prune(TABLE, TWIN, [("a", "b"), ("s", "q")]) == (pa.schema([]), pa.schema([]))
+    assert prune(TABLE, PHYSICAL, []) == (pa.schema([]), pa.schema([]))
+    assert prune(TABLE, PHYSICAL, [("a", "b"), ("s", "q")]) == (pa.schema([]), pa.schema([]))
 
 
 def test_a_field_is_found_by_its_path_through_structs_only() -> None:
@@ -156,15 +156,17 @@ def test_a_field_is_found_by_its_path_through_structs_only() -> None:
         assert field_at(TABLE, path) is None
 
 
-def test_the_twin_of_a_part_has_the_same_shape_in_the_parts_order() -> None:
+def test_the_physical_part_has_the_same_shape_in_the_wanted_parts_order() -> None:
     part = pa.schema(
         [("a.b", pa.int64()), ("s", pa.struct([("y", pa.struct([("w", pa.string())]))])), ("l", TABLE.field("l").type)]
     )
-    assert twin_of(part, TABLE, TWIN) == pa.schema(
-        [("c10", pa.int64()), ("c2", pa.struct([("c4", pa.struct([("c6", pa.string())]))])), TWIN.field("c7")]
+    assert physical_part(part, TABLE, PHYSICAL) == pa.schema(
+        [("c10", pa.int64()), ("c2", pa.struct([("c4", pa.struct([("c6", pa.string())]))])), PHYSICAL.field("c7")]
     )
     pruned_element = pa.schema([("l", pa.list_(pa.struct([("f", pa.int64())])))])
-    assert twin_of(pruned_element, TABLE, TWIN) == pa.schema([("c7", pa.list_(pa.struct([("c9", pa.int64())])))])
+    assert physical_part(pruned_element, TABLE, PHYSICAL) == pa.schema(
+        [("c7", pa.list_(pa.struct([("c9", pa.int64())])))]
+    )
 
 
 def test_a_schema_as_nullable_has_no_required_field_at_any_depth_and_its_rows_are_the_same() -> None:
@@ -174,10 +176,10 @@ def test_a_schema_as_nullable_has_no_required_field_at_any_depth_and_its_rows_ar
     outer = pa.struct([pa.field("l", listed, nullable=False), pa.field("m", mapped, nullable=False)])
     schema = pa.schema([pa.field("s", outer, nullable=False), pa.field("v", VARIANT, nullable=False)])
     rows = [{"s": {"l": [{"x": 1}], "m": [("a", {"x": 2})]}, "v": {"value": b"1", "metadata": b"2"}}]
-    found = as_nullable(schema)
-    assert "not null" not in str(found.field("s").type).replace("string not null", "string")
-    assert found.field("v").type == VARIANT
-    batch = pa.RecordBatch.from_pylist(rows, schema).cast(found)
+    nullable = as_nullable(schema)
+    assert "not null" not in str(nullable.field("s").type).replace("string not null", "string")
+    assert nullable.field("v").type == VARIANT
+    batch = pa.RecordBatch.from_pylist(rows, schema).cast(nullable)
     assert batch.to_pylist() == rows
 
 

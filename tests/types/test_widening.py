@@ -33,9 +33,9 @@ def test_an_exact_number_widens_exactly_where_its_extreme_values_fit(old: pa.Dat
         except pa.ArrowInvalid:
             return False
 
-    room = all(fits(value) for value in _extremes(old)) and digits(new)[1] >= digits(old)[1]
-    assert widens(old, new) == (room and old != new)
-    assert keeps_order(old, new) == (room and not (pa.types.is_decimal(old) and pa.types.is_integer(new)))
+    all_fit = all(fits(value) for value in _extremes(old)) and digits(new)[1] >= digits(old)[1]
+    assert widens(old, new) == (all_fit and old != new)
+    assert keeps_order(old, new) == (all_fit and not (pa.types.is_decimal(old) and pa.types.is_integer(new)))
 
 
 def test_what_widens_can_be_read_from_an_older_file_and_keeps_its_order() -> None:
@@ -67,8 +67,8 @@ def test_a_file_is_never_read_in_a_type_that_loses_digits(stored: pa.DataType, w
 
 
 def test_by_text_a_number_becomes_a_floating_one_or_its_text_and_a_float_its_double() -> None:
-    found = {(str(old), str(new)) for old, new in itertools.product(_TYPES, _TYPES) if is_read_by_text(old, new)}
-    assert found == {
+    pairs = {(str(old), str(new)) for old, new in itertools.product(_TYPES, _TYPES) if is_read_by_text(old, new)}
+    assert pairs == {
         *itertools.product(("int8", "int16", "int32", "int64"), ("float", "string")),
         ("int64", "double"),
         ("float", "double"),

@@ -104,7 +104,7 @@ def _width(text: str) -> int:
 
 
 def _line(texts: Sequence[str], widths: Sequence[int], to_right: Sequence[bool]) -> str:
-    cells = [_fitted(*found) for found in zip(texts, widths, to_right, strict=True)]
+    cells = [_fitted(*given) for given in zip(texts, widths, to_right, strict=True)]
     return "  ".join(cells).rstrip()
 
 

@@ -37,8 +37,8 @@ class Subcommands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        found: click.Command = import_module(f"{commands.__name__}.{name.replace('-', '_')}").command
-        return found
+        subcommand: click.Command = import_module(f"{commands.__name__}.{name.replace('-', '_')}").command
+        return subcommand
 
 
 _TABLES = " and ".join(known.title for known in FORMATS)
@@ -82,9 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _warn
         try:
-            found = command.main(arguments, prog_name=NAME, standalone_mode=False)
+            code = command.main(arguments, prog_name=NAME, standalone_mode=False)
             sys.stdout.flush()
-            return found if isinstance(found, int) else 0
+            return code if isinstance(code, int) else 0
         except click.exceptions.Exit as ended:
             return ended.exit_code
         except click.ClickException as error:

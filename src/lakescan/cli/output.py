@@ -56,40 +56,40 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """Names on the left, what is known on the right."""
     from rich.text import Text
 
-    found = _grid()
-    found.add_column(style="cyan", no_wrap=True)
-    found.add_column(overflow="fold")
+    grid = _grid()
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in pairs:
-        found.add_row(f"  {name}", Text(shown(value)))
-    _print(found)
+        grid.add_row(f"  {name}", Text(shown(value)))
+    _print(grid)
 
 
 def rows(columns: Sequence[str], values: Iterable[Sequence[object]], right: Iterable[int] = ()) -> None:
     """A table; the columns at `right` are numbers and stand to the right."""
     from rich.text import Text
 
-    found = _grid(header=True)
+    grid = _grid(header=True)
     numbers = set(right)
     for at, name in enumerate(columns):
         justify: Any = "right" if at in numbers else "left"
-        found.add_column(Text(shown(name), style="bold"), justify=justify, overflow="fold")
+        grid.add_column(Text(shown(name), style="bold"), justify=justify, overflow="fold")
     for row in values:
-        found.add_row(*(Text("" if value is None else shown(value)) for value in row))
-    _print(found)
+        grid.add_row(*(Text("" if value is None else shown(value)) for value in row))
+    _print(grid)
 
 
-def document(found: object) -> None:
+def document(content: object) -> None:
     """One JSON document on stdout."""
-    json.dump(plain(found), sys.stdout, indent=2)
+    json.dump(plain(content), sys.stdout, indent=2)
     sys.stdout.write("\n")
 
 
 def plain(value: Any) -> Any:
     """A value as JSON has it; what JSON has not is its text, and bytes are hexadecimal."""
     if isinstance(value, dict):
-        return {str(key): plain(found) for key, found in value.items()}
+        return {str(key): plain(member) for key, member in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(found) for found in value]
+        return [plain(member) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, (bytes, bytearray)):
@@ -128,14 +128,14 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
         yield more
 
 
-def _print(found: "Table") -> None:
+def _print(grid: "Table") -> None:
     """The table; without the blanks that fill its lines where nobody sees them."""
     if sys.stdout.isatty():
-        console().print(found)
+        console().print(grid)
         return
     whole = console()
     with whole.capture() as captured:
-        whole.print(found)
+        whole.print(grid)
     sys.stdout.write("\n".join(text.rstrip() for text in captured.get().split("\n")))
 
 

@@ -79,5 +79,5 @@ def snapshot_of(table: Table, version: str | None, timestamp: str | None) -> Sna
 
 def fields_of(snapshot: Snapshot) -> list[dict[str, Any]]:
     """The schema's fields as Spark's JSON has them."""
-    found: list[dict[str, Any]] = json.loads(snapshot.schema_json)["fields"]
-    return found
+    fields: list[dict[str, Any]] = json.loads(snapshot.schema_json)["fields"]
+    return fields

@@ -118,11 +118,11 @@ def _table(source: exp.Expression | None) -> tuple[str, ...]:
     return tuple(part.name for part in source.this.parts)
 
 
-def _limit(found: exp.Expression | None) -> int | None:
-    if found is None:
+def _limit(limit: exp.Expression | None) -> int | None:
+    if limit is None:
         return None
-    _only(found, "expression")
-    number = found.expression
+    _only(limit, "expression")
+    number = limit.expression
     if not isinstance(number, exp.Literal) or number.is_string or not number.name.isdigit():
         raise _NeedsSpark
     return int(number.name)
@@ -144,15 +144,15 @@ def _columns(wanted: list[exp.Expression]) -> tuple[tuple[str, str], ...] | None
     if len(wanted) == 1 and isinstance(wanted[0], exp.Star):
         _only(wanted[0])
         return None
-    found: list[tuple[str, str]] = []
+    columns: list[tuple[str, str]] = []
     for one in wanted:
         column = one.this if isinstance(one, exp.Alias) else one
         if not isinstance(column, exp.Column) or len(column.parts) != 1 or not isinstance(column.this, exp.Identifier):
             raise _NeedsSpark
-        found.append((column.name, one.alias if isinstance(one, exp.Alias) else column.name))
-    if not found or len({name.lower() for name, _ in found}) < len(found):
+        columns.append((column.name, one.alias if isinstance(one, exp.Alias) else column.name))
+    if not columns or len({name.lower() for name, _ in columns}) < len(columns):
         raise _NeedsSpark
-    return tuple(found)
+    return tuple(columns)
 
 
 def _are_columns(names: list[str], schema: pa.Schema) -> bool:

@@ -11,5 +11,5 @@ EXPECTED = HERE / "orders_expected.json"
 
 def known_answers() -> dict[str, Any]:
     """Who wrote the table, and that engine's answers: `queries`, a list of `name`, `columns` and `rows`."""
-    found: dict[str, Any] = json.loads(EXPECTED.read_text(encoding="utf-8"))
-    return found
+    answers: dict[str, Any] = json.loads(EXPECTED.read_text(encoding="utf-8"))
+    return answers

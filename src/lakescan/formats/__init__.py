@@ -48,10 +48,10 @@ def open_table(
     """
     configuration = storage if isinstance(storage, StorageConfiguration) else StorageConfiguration.from_options(storage)
     folder = Storage.at(location, configuration)
-    found = format_at(folder)
-    if found is None:
+    format_name = format_at(folder)
+    if format_name is None:
         raise no_table(folder)
-    table: Table = format_named(found).open(folder, time_zone)
+    table: Table = format_named(format_name).open(folder, time_zone)
     return table
 
 
@@ -72,14 +72,14 @@ def state_options() -> list[str]:
 
 def asks_one_version(format_: str, name: str) -> bool:
     """Whether an option asks for one version."""
-    found = options_of(format_).find(name)
-    return found is not None and found.asks_one_version
+    option = options_of(format_).find(name)
+    return option is not None and option.asks_one_version
 
 
 def checked(options: Mapping[str, Any], format_: str, *reads: Read, more: Options | None = None) -> dict[str, str]:
     """The options by their own names; one that such a read of such a table does not have is refused.
 
-    `more` are options that only the door has by which they came.
+    `more` are options of the caller's API alone.
     """
     known = options_of(format_) + more if more else options_of(format_)
     return given_options(options, known, reads, [other.options for other in FORMATS])
@@ -114,8 +114,8 @@ def detail(table: Table) -> pa.Table:
 
 def sets_rows(format_: str, name: str) -> bool:
     """Whether an option decides which rows or columns a table has."""
-    found = options_of(format_).find(name)
-    return found is not None and found.sets_rows
+    option = options_of(format_).find(name)
+    return option is not None and option.sets_rows
 
 
 def can_stream(format_: str) -> bool:

@@ -143,14 +143,14 @@ class S3Settings:
 
 def settings_of(configuration: StorageConfiguration, bucket: str) -> S3Settings:
     """What opens a bucket now: what was given for it, what was given for all, the environment, the defaults."""
-    found, environment = configuration.of_bucket(bucket), StorageConfiguration.from_environment()
+    given, environment = configuration.of_bucket(bucket), StorageConfiguration.from_environment()
     return S3Settings(
-        found.endpoint or environment.endpoint or "",
-        found.region or "",
-        None if found.credentials is None else found.credentials(),
-        _or(found.attempts, _ATTEMPTS),
-        _or(found.connect_timeout_s, TIMEOUT_S),
-        _or(found.request_timeout_s, TIMEOUT_S),
+        given.endpoint or environment.endpoint or "",
+        given.region or "",
+        None if given.credentials is None else given.credentials(),
+        _or(given.attempts, _ATTEMPTS),
+        _or(given.connect_timeout_s, TIMEOUT_S),
+        _or(given.request_timeout_s, TIMEOUT_S),
         tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_"))),
     )
 
@@ -299,7 +299,7 @@ def _seconds(given: Mapping[str, str], name: str, prefix: str) -> float | None:
     text = given.get(name)
     if text is None:
         return None
-    found = _DURATION.match(text.strip())
-    if found is None or not int(found[1]):
+    match = _DURATION.match(text.strip())
+    if match is None or not int(match[1]):
         raise InvalidOption(prefix + name, f"{text!r} is no time above zero, as 5s; a number is milliseconds.")
-    return int(found[1]) * _SECONDS[found[2]]
+    return int(match[1]) * _SECONDS[match[2]]

@@ -46,14 +46,14 @@ def has_scheme(path: str) -> bool:
 
 def store_of(location: str) -> str:
     """The part of a location that names its store, as it is spelled there; empty on this machine."""
-    found = _STORE.match(location) if has_scheme(location) else None
-    return "" if found is None or found[1].lower() == "file" else found[0]
+    match = _STORE.match(location) if has_scheme(location) else None
+    return "" if match is None or match[1].lower() == "file" else match[0]
 
 
 def plain(location: str) -> str:
     """A location on this machine without its scheme and its escapes; another as it is."""
-    found = locate(location)
-    return location if found.store else found.path
+    address = locate(location)
+    return location if address.store else address.path
 
 
 def is_in_s3(location: str) -> bool:

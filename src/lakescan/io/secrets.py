@@ -22,20 +22,20 @@ _PARTS = re.compile(r"<(Code|Message)>([^<]*)</\1>")
 
 def masked(text: str) -> str:
     """A text without the secrets that stand in its URIs and in a store's answer."""
-    text = _ANSWER.sub(lambda found: ": ".join(part[2] for part in _PARTS.finditer(found[0])), text)
+    text = _ANSWER.sub(lambda answer: ": ".join(part[2] for part in _PARTS.finditer(answer[0])), text)
     return _QUERY.sub(_without_values, _USER.sub(_without_password, text))
 
 
-def _without_password(found: re.Match[str]) -> str:
-    user = found["user"]
-    before = found[0][: -len(user)]
-    if found["scheme"].lower() not in _CONTAINER:
+def _without_password(match: re.Match[str]) -> str:
+    user = match["user"]
+    before = match[0][: -len(user)]
+    if match["scheme"].lower() not in _CONTAINER:
         return f"{before}{HIDDEN}@"
     container, colon, _ = user.rstrip("@").partition(":")
-    return f"{before}{container}:{HIDDEN}@" if colon else found[0]
+    return f"{before}{container}:{HIDDEN}@" if colon else match[0]
 
 
-def _without_values(found: re.Match[str]) -> str:
-    parts = (part.partition("=") for part in found["query"].split("&"))
+def _without_values(match: re.Match[str]) -> str:
+    parts = (part.partition("=") for part in match["query"].split("&"))
     shown = [f"{name}={value if name in _HARMLESS else HIDDEN}" if equals else HIDDEN for name, equals, value in parts]
-    return f"{found['uri']}?{'&'.join(shown)}"
+    return f"{match['uri']}?{'&'.join(shown)}"

@@ -65,10 +65,10 @@ class Storage:
         """The files directly in `folder` whose names are not before `name`, in order of name."""
         filesystem, path = self._resolve(folder)
         with self.named_failures(folder):
-            found = filesystem.get_file_info(pafs.FileSelector(path))
+            infos = filesystem.get_file_info(pafs.FileSelector(path))
         file = pafs.FileType.File
         entries = [
-            Entry(info.base_name, info.size, (info.mtime_ns or 0) // 1_000_000) for info in found if info.type == file
+            Entry(info.base_name, info.size, (info.mtime_ns or 0) // 1_000_000) for info in infos if info.type == file
         ]
         return sorted((entry for entry in entries if entry.name >= name), key=itemgetter(0))
 
@@ -80,11 +80,11 @@ class Storage:
         """The same, and the path of every folder."""
         filesystem, root = self._resolve("")
         with self.named_failures(""):
-            found = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
-        files = [info for info in found if info.type == pafs.FileType.File]
+            infos = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
+        files = [info for info in infos if info.type == pafs.FileType.File]
         start = len(root.rstrip("/")) + 1
         entries = (Entry(info.path[start:], info.size, (info.mtime_ns or 0) // 1_000_000) for info in files)
-        folders = [info.path[start:] for info in found if info.type == pafs.FileType.Directory]
+        folders = [info.path[start:] for info in infos if info.type == pafs.FileType.Directory]
         return sorted(entries, key=lambda entry: entry.name), folders
 
     def has_folder(self, folder: str) -> bool:
@@ -145,7 +145,7 @@ class Storage:
         """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""
         if has_scheme(path):
             return masked(re.sub("^file:/+", "file:/", path))
-        escaped = _ESCAPED.sub(lambda found: quote(found[0], safe=""), locate(self.location).below(path).path)
+        escaped = _ESCAPED.sub(lambda match: quote(match[0], safe=""), locate(self.location).below(path).path)
         return (store_of(self.location) or "file:") + escaped
 
     def _resolve(self, path: str) -> tuple[pafs.FileSystem, str]:

@@ -93,21 +93,21 @@ def _refuse_special_text(column: Column, schema: pa.Schema) -> None:
 
 
 def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
-    found: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
     fields = list(schema)
     for name in column.path:
         same = [field for field in fields if field.name == name]
         candidates = same or [field for field in fields if field.name.lower() == name.lower()]
-        prefix = "".join(f"{part}." for part in found)
+        prefix = "".join(f"{part}." for part in path)
         if not candidates:
             raise UnknownColumn(".".join(column.path), [prefix + field.name for field in fields] or [prefix[:-1]])
         if len(candidates) > 1:
             raise AmbiguousColumn(".".join(column.path), [prefix + field.name for field in candidates])
         kind = candidates[0].type
-        found = (*found, candidates[0].name)
+        path = (*path, candidates[0].name)
         inside = pa.types.is_struct(kind) and not is_variant(kind)
         fields = [kind.field(index) for index in range(kind.num_fields)] if inside else []
-    return Column(found), kind
+    return Column(path), kind
 
 
 def _as_compared_together(literals: Sequence[Literal], kind: pa.DataType) -> tuple[Literal, ...]:

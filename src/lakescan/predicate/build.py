@@ -79,11 +79,11 @@ def col(*names: str) -> ColumnBuilder:
 def _parts(name: str) -> tuple[str, ...]:
     parts: list[str] = []
     position = 0
-    while found := _PART.match(name, position):
-        parts.append((found[1] or "").replace("``", "`") or found[2])
-        if found.end() == len(name):
+    while match := _PART.match(name, position):
+        parts.append((match[1] or "").replace("``", "`") or match[2])
+        if match.end() == len(name):
             return tuple(parts)
-        if name[found.end()] != ".":
+        if name[match.end()] != ".":
             break
-        position = found.end() + 1
+        position = match.end() + 1
     raise InvalidFilter(name, "it is not a column name; put a name with special characters in backticks.")

@@ -108,14 +108,14 @@ def _is_in(values: Any, literals: tuple[Literal, ...]) -> Any:
     wanted = [literal for literal in literals if literal.value is not None]
     common = reduce(comparison_type, (literal.type for literal in wanted), values.type)
     scalars = [cast_to_compare(literal.scalar, common) for literal in wanted]
-    found = pc.is_in(
+    matched = pc.is_in(
         _one_of_each(cast_to_compare(values, common)),
         value_set=_one_of_each(pa.array([scalar.as_py() for scalar in scalars], common)),
     )
     if not literals:
-        return found
+        return matched
     unmatched = nothing if len(wanted) < len(literals) else False
-    return pc.if_else(pc.is_null(values), nothing, pc.if_else(found, True, unmatched))
+    return pc.if_else(pc.is_null(values), nothing, pc.if_else(matched, True, unmatched))
 
 
 def _one_of_each(values: Any) -> Any:

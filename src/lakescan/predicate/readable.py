@@ -55,11 +55,11 @@ def _flat(predicate: Predicate, kind: type[And] | type[Or]) -> Iterator[Predicat
     """The parts of a chain, however it is nested; without recursion, since a chain may be long."""
     waiting = [predicate]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, And | Or) and type(found) is kind:
-            waiting += [found.right, found.left]
+        part = waiting.pop()
+        if isinstance(part, And | Or) and type(part) is kind:
+            waiting += [part.right, part.left]
         else:
-            yield found
+            yield part
 
 
 def _inside(predicate: Predicate) -> str:
@@ -77,8 +77,8 @@ def _listed(values: tuple[Literal, ...]) -> str:
     return ", ".join(map(_value, values[:_MOST_VALUES])) + rest
 
 
-def _value(found: Literal) -> str:
-    type_, value = found.type, found.value
+def _value(literal: Literal) -> str:
+    type_, value = literal.type, literal.value
     if value is None:
         return "NULL"
     if pa.types.is_integer(type_) or pa.types.is_decimal(type_) or pa.types.is_floating(type_):
@@ -89,4 +89,4 @@ def _value(found: Literal) -> str:
         return f"TIMESTAMP{'' if type_.tz else '_NTZ'} '{value}'"
     if pa.types.is_binary(type_):
         return f"X'{value.hex()}'"
-    return str(found)
+    return str(literal)

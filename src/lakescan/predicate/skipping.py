@@ -243,10 +243,10 @@ def _one_of(side: _Side, literals: tuple[Literal, ...]) -> Any:
     """IN: the bounds enclose one of the values, or both may be NaN."""
     values = [literal for literal in literals if literal.value is not None]
     others = [literal for literal in values if literal.value == literal.value]
-    found = pc.and_(side.may_be_other, _enclose_one(side.lower, side.upper, others))
+    enclosed = pc.and_(side.may_be_other, _enclose_one(side.lower, side.upper, others))
     if len(others) < len(values):
-        found = pc.or_(found, side.may_be_nan)
-    return pc.and_(found, side.may_have_value)
+        enclosed = pc.or_(enclosed, side.may_be_nan)
+    return pc.and_(enclosed, side.may_have_value)
 
 
 def _none_of(side: _Side, literals: tuple[Literal, ...]) -> Any:

@@ -60,13 +60,13 @@ def _integer(text: str, bits: int) -> int | None:
 def _floating(text: str, wanted: pa.DataType) -> float | None:
     if _SPECIAL_DOUBLE.fullmatch(text):
         return float(text)
-    found = _DOUBLE.fullmatch(text)
-    if not found:
+    match = _DOUBLE.fullmatch(text)
+    if not match:
         return None
     if pa.types.is_float32(wanted):
         # Going by way of a double would round twice.
-        return _nearest_float32(found[1])
-    return float(found[1])
+        return _nearest_float32(match[1])
+    return float(match[1])
 
 
 def _nearest_float32(text: str) -> float | None:
@@ -83,30 +83,30 @@ def _decimal(text: str, wanted: pa.DataType) -> Decimal | None:
 
 
 def _date(text: str) -> date | None:
-    found = _DATE.fullmatch(text)
-    return _day(found) if found else None
+    match = _DATE.fullmatch(text)
+    return _day(match) if match else None
 
 
-def _day(found: re.Match[str]) -> date | None:
+def _day(match: re.Match[str]) -> date | None:
     try:
-        return date(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))
+        return date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
     except ValueError:
         return None
 
 
 def _timestamp(text: str, with_zone: bool) -> datetime | None:
-    found = _TIMESTAMP.fullmatch(text)
-    if not found or (found["zone"] and not with_zone):
+    match = _TIMESTAMP.fullmatch(text)
+    if not match or (match["zone"] and not with_zone):
         return None
-    offset = timedelta(hours=int(found["zone_hour"] or 0), minutes=int(found["zone_minute"] or 0))
-    if offset > FARTHEST_OFFSET or int(found["zone_minute"] or 0) > 59:
+    offset = timedelta(hours=int(match["zone_hour"] or 0), minutes=int(match["zone_minute"] or 0))
+    if offset > FARTHEST_OFFSET or int(match["zone_minute"] or 0) > 59:
         return None
-    day = _day(found)
-    microsecond = int((found["fraction"] or "")[:6].ljust(6, "0"))
-    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    day = _day(match)
+    microsecond = int((match["fraction"] or "")[:6].ljust(6, "0"))
+    hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     try:
         local = datetime.combine(day, time(hour, minute, second, microsecond)) if day else None
-        utc = local and (local + offset if found["sign"] == "-" else local - offset)
+        utc = local and (local + offset if match["sign"] == "-" else local - offset)
     except (ValueError, OverflowError):
         return None
     return utc.replace(tzinfo=timezone.utc) if utc and with_zone else utc

@@ -116,7 +116,7 @@ def _date_of_timestamp(
         moved = moment.value + margin if op == "<" else moment.value - margin
         return bind(Comparison(op, column, Literal(moved, kind)), schema)
 
-    first, after = (Literal(_midnight(found, kind), kind) for found in (day, day + timedelta(days=1)))
+    first, after = (Literal(_midnight(one_day, kind), kind) for one_day in (day, day + timedelta(days=1)))
     return _between_steps(op, on, first, after)
 
 

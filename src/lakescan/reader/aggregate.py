@@ -24,13 +24,13 @@ _SAFE_SUM = float(1 << 62)
 Codes = npt.NDArray[np.int64]
 
 
-def can_aggregate(found: Aggregate, type_: pa.DataType) -> bool:
+def can_aggregate(asked: Aggregate, type_: pa.DataType) -> bool:
     """Whether the function over a column of this type can be computed here exactly as Spark does."""
-    if found.function == "count":
+    if asked.function == "count":
         return not pa.types.is_null(type_)
-    if found.function == "count_distinct":
+    if asked.function == "count_distinct":
         return False
-    if found.function == "sum":
+    if asked.function == "sum":
         return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
     return not (pa.types.is_nested(type_) or pa.types.is_null(type_) or pa.types.is_binary(type_))
 
@@ -61,7 +61,7 @@ def merge(rows: pa.Table, how: Aggregation) -> pa.Table:
     codes, firsts = group_codes([rows.column(at) for at in range(len(how.keys))], rows.num_rows)
     keys = [rows.column(at).take(pa.array(firsts)) for at in range(len(how.keys))]
     values = [
-        _merged(found, rows.column(len(how.keys) + at), codes, len(firsts)) for at, found in enumerate(how.aggregates)
+        _merged(asked, rows.column(len(how.keys) + at), codes, len(firsts)) for at, asked in enumerate(how.aggregates)
     ]
     if not keys and not values:
         return rows.slice(0, len(firsts))
@@ -70,7 +70,7 @@ def merge(rows: pa.Table, how: Aggregation) -> pa.Table:
 
 def identity(how: Aggregation, output: pa.Schema) -> pa.Table:
     """The partial row of no rows at all: counts are zero, everything else is null."""
-    counts = [found.function in COUNTS for found in how.aggregates]
+    counts = [asked.function in COUNTS for asked in how.aggregates]
     row = {field.name: 0 if count else None for field, count in zip(output, counts, strict=True)}
     return pa.Table.from_pylist([row], schema=output)
 
@@ -80,8 +80,8 @@ def group_codes(keys: list[pa.ChunkedArray], count: int) -> tuple[Codes, Codes]:
     codes = np.zeros(count, np.int64)
     groups = min(1, count)
     for key in keys:
-        found = _encoded(key)
-        combined = codes * len(found.dictionary) + found.indices.to_numpy()
+        encoded = _encoded(key)
+        combined = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
         renumbered = _encoded(pa.chunked_array([pa.array(combined)]))
         codes, groups = renumbered.indices.to_numpy().astype(np.int64), len(renumbered.dictionary)
     firsts = np.zeros(groups, np.int64)
@@ -110,33 +110,33 @@ def _ordered(values: pa.ChunkedArray | pa.Array, owner: Codes, function: str) ->
         return np.lexsort((numbers, nan, owner) if function == "min" else (-numbers, ~nan, owner))
     table = pa.table({"owner": pa.array(owner), "value": values})
     direction = "ascending" if function == "min" else "descending"
-    found: npt.NDArray[Any] = pc.sort_indices(table, [("owner", "ascending"), ("value", direction)]).to_numpy()
-    return found
+    order: npt.NDArray[Any] = pc.sort_indices(table, [("owner", "ascending"), ("value", direction)]).to_numpy()
+    return order
 
 
 def _each_row(batch: pa.RecordBatch, how: Aggregation, output: pa.Schema) -> pa.Table:
     """A partial row for each row."""
     values = [_column(batch, key) for key in how.keys]
-    for found in how.aggregates:
-        if found.column is None:
+    for asked in how.aggregates:
+        if asked.column is None:
             values.append(pa.array(np.ones(batch.num_rows, np.int64)))
-        elif found.function == "count":
-            values.append(_column(batch, found.column).is_valid().cast(pa.int64()))
+        elif asked.function == "count":
+            values.append(_column(batch, asked.column).is_valid().cast(pa.int64()))
         else:
-            values.append(_column(batch, found.column))
+            values.append(_column(batch, asked.column))
     return pa.Table.from_arrays(
         [value.cast(field.type) for value, field in zip(values, output, strict=True)], schema=output
     )
 
 
 def _column(batch: pa.RecordBatch, column: Column) -> pa.Array:
-    found = batch.column(batch.schema.get_field_index(column.path[0]))
-    return member(found, *column.path[1:]) if len(column.path) > 1 else found
+    top_level = batch.column(batch.schema.get_field_index(column.path[0]))
+    return member(top_level, *column.path[1:]) if len(column.path) > 1 else top_level
 
 
 def _can_merge(rows: pa.Table, how: Aggregation) -> bool:
     """Whether no sum of longs can overflow, in whatever order the values are added."""
-    sums = [rows.column(len(how.keys) + at) for at, found in enumerate(how.aggregates) if found.function == "sum"]
+    sums = [rows.column(len(how.keys) + at) for at, asked in enumerate(how.aggregates) if asked.function == "sum"]
     return all(_magnitude(values) < _SAFE_SUM for values in sums if pa.types.is_integer(values.type))
 
 
@@ -144,17 +144,17 @@ def _magnitude(values: pa.ChunkedArray) -> float:
     return float(np.abs(pc.fill_null(values, 0).to_numpy().astype(np.float64)).sum())
 
 
-def _merged(found: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
-    if found.function in ("min", "max"):
-        return _merged_extremes(found, values, codes, groups)
+def _merged(asked: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
+    if asked.function in ("min", "max"):
+        return _merged_extremes(asked, values, codes, groups)
     if pa.types.is_floating(values.type):
         return _float_sums(values, codes, groups)
     return _by_arrow("sum", values, codes)
 
 
-def _merged_extremes(found: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
+def _merged_extremes(asked: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
     plain = pa.types.is_integer(values.type) or pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type)
-    return _by_arrow(found.function, values, codes) if plain else extremes(values, codes, groups, found.function)
+    return _by_arrow(asked.function, values, codes) if plain else extremes(values, codes, groups, asked.function)
 
 
 def _by_arrow(function: str, values: pa.ChunkedArray, codes: Codes) -> pa.Array:

@@ -53,12 +53,16 @@ class Aggregation:
 
     @property
     def columns(self) -> frozenset[Column]:
-        return frozenset(self.keys) | {found.column for found in self.aggregates if found.column is not None}
+        return frozenset(self.keys) | {
+            aggregate.column for aggregate in self.aggregates if aggregate.column is not None
+        }
 
     def output(self, schema: pa.Schema) -> pa.Schema:
         """The columns of a partial row, named by their position."""
         keys = [pa.field(f"key_{at}", column_type(key, schema)) for at, key in enumerate(self.keys)]
-        values = [pa.field(f"value_{at}", found.result_type(schema)) for at, found in enumerate(self.aggregates)]
+        values = [
+            pa.field(f"value_{at}", aggregate.result_type(schema)) for at, aggregate in enumerate(self.aggregates)
+        ]
         return pa.schema(keys + values)
 
 

@@ -46,16 +46,16 @@ def find_fields(sources: Iterable[pa.Field], fields: Iterable[pa.Field]) -> list
 
 
 def align_batch(
-    name: str, count: int, found: list[tuple[pa.Array, pa.Field] | None], source: pa.Schema, schema: pa.Schema
+    name: str, count: int, stored: list[tuple[pa.Array, pa.Field] | None], source: pa.Schema, schema: pa.Schema
 ) -> pa.RecordBatch:
-    """`count` rows of the file `name` in the table's schema; `found` is each column as the file has it, or None."""
+    """`count` rows of the file `name` in the table's schema; `stored` is each column as the file has it, or None."""
     columns = []
-    for held, twin, target in zip(found, source, schema, strict=True):
+    for held, physical, target in zip(stored, source, schema, strict=True):
         if held is None:
             columns.append(pa.nulls(count, target.type))
             continue
         try:
-            columns.append(align(*held, twin, target))
+            columns.append(align(*held, physical, target))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise SchemaMismatch(name, target.name, str(held[1].type), str(target.type)) from error
     if not columns:
@@ -63,8 +63,9 @@ def align_batch(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
-    """`array`, which is the file's field `found`, as the table's field `target`; `source` is its twin."""
+def align(array: pa.Array, stored: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+    """`array`, which is the file's field `stored`, as the table's field `target`; `source` is the same
+    field of the physical schema."""
     wanted = target.type
     if not pa.types.is_nested(wanted):
         return padded(_align_value(array, wanted, source), target)
@@ -74,39 +75,39 @@ def align(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) 
     if array.type.equals(wanted) and source.type.equals(wanted, check_metadata=True) and not has_padding(wanted):
         return array
     if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
-        return _align_struct(array, found, source, target)
+        return _align_struct(array, stored, source, target)
     if pa.types.is_map(wanted) and pa.types.is_map(array.type):
-        return _align_map(array, found, source, target)
+        return _align_map(array, stored, source, target)
     if _is_list(wanted) and _is_list(array.type):
-        return _align_list(array, found, source, target)
+        return _align_list(array, stored, source, target)
     raise pa.ArrowInvalid(f"{array.type} is not {wanted}")
 
 
-def _align_struct(array: pa.StructArray, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+def _align_struct(array: pa.StructArray, stored: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
     children = []
     for child_source, child_target in zip(source.type, target.type, strict=True):
-        at = find_field(child_source, found.type)
+        at = find_field(child_source, stored.type)
         if at is None:
             children.append(pa.nulls(len(array), child_target.type))
         else:
-            children.append(align(array.field(at), found.type.field(at), child_source, child_target))
+            children.append(align(array.field(at), stored.type.field(at), child_source, child_target))
     mask = array.is_null() if array.null_count else None
     if not children:
         return pa.Array.from_buffers(target.type, len(array), [array.buffers()[0]], offset=array.offset)
     return pa.StructArray.from_arrays(children, fields=list(target.type), mask=mask)
 
 
-def _align_list(array: pa.Array, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+def _align_list(array: pa.Array, stored: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
     array = _from_zero(array if _has_offsets(array.type) else array.cast(pa.list_(array.type.value_field)))
-    items = align(array.values, found.type.value_field, source.type.value_field, target.type.value_field)
+    items = align(array.values, stored.type.value_field, source.type.value_field, target.type.value_field)
     mask = array.is_null() if array.null_count else None
     return pa.ListArray.from_arrays(array.offsets.cast(pa.int32()), items, type=target.type, mask=mask)
 
 
-def _align_map(array: pa.MapArray, found: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
+def _align_map(array: pa.MapArray, stored: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
     array = _from_zero(array)
-    keys = align(array.keys, found.type.key_field, source.type.key_field, target.type.key_field)
-    items = align(array.items, found.type.item_field, source.type.item_field, target.type.item_field)
+    keys = align(array.keys, stored.type.key_field, source.type.key_field, target.type.key_field)
+    items = align(array.items, stored.type.item_field, source.type.item_field, target.type.item_field)
     mask = array.is_null() if array.null_count else None
     return pa.MapArray.from_arrays(array.offsets, keys, items, type=target.type, mask=mask)
 
@@ -130,9 +131,9 @@ def _align_value(array: pa.Array, wanted: pa.DataType, source: pa.Field) -> pa.A
     return array.cast(wanted)
 
 
-def goes_by_text(found: pa.DataType, source: pa.Field, wanted: pa.DataType) -> bool:
+def goes_by_text(stored: pa.DataType, source: pa.Field, wanted: pa.DataType) -> bool:
     """Whether a file's type becomes the table's by way of its text, because the format says so."""
-    return WIDEN_BY_TEXT in (source.metadata or {}) and is_read_by_text(found, wanted)
+    return WIDEN_BY_TEXT in (source.metadata or {}) and is_read_by_text(stored, wanted)
 
 
 def _is_list(type_: pa.DataType) -> bool:

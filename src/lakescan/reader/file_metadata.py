@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.reader.plan import DataFiles
+from lakescan.reader.read_plan import DataFiles
 
 NAME = "_metadata"
 _MOMENT = pa.timestamp("us", "UTC")

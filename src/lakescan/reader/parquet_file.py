@@ -118,13 +118,13 @@ class ParquetRows:
     @cached_property
     def _columns(self) -> list[str]:
         """Dotted names of the file's leaves to read."""
-        found: list[str] = []
+        names: list[str] = []
         held = self.file.schema_arrow
         for at, source in zip(self._places, self.source, strict=True):
             if at is not None:
                 field = held.field(at)
-                found.extend(_leaf_names(field, source, field.name))
-        return found
+                names.extend(_leaf_names(field, source, field.name))
+        return names
 
     @cached_property
     def _read_leaves(self) -> list[int]:
@@ -137,12 +137,12 @@ class ParquetRows:
     def _calendar(self) -> HybridCalendar | None:
         schema = self.file.schema
         has_int96 = any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
-        found = hybrid_calendar(self.file.metadata.metadata, has_int96)
+        calendar = hybrid_calendar(self.file.metadata.metadata, has_int96)
         try:
-            _ = found and old_zone(found.zone)
+            _ = calendar and old_zone(calendar.zone)
         except InvalidTimeZone as error:
             raise CorruptDataFile(self.name, "its footer names a time zone that there is not") from error
-        return found
+        return calendar
 
     def _are_int96(self, place: int) -> list[bool]:
         """Of each leaf that is read of a top-level column whether it is stored in INT96."""
@@ -152,10 +152,10 @@ class ParquetRows:
         return [schema.column(at).physical_type == "INT96" for at in self._read_leaves if at in own]
 
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
-        found: list[tuple[pa.Array, pa.Field] | None] = []
+        stored: list[tuple[pa.Array, pa.Field] | None] = []
         for at in self._places:
             if at is None:
-                found.append(None)
+                stored.append(None)
                 continue
             field = self.file.schema_arrow.field(at)
             index = read.type.get_field_index(field.name)
@@ -164,8 +164,8 @@ class ParquetRows:
             column = read.field(index)
             if self._calendar is not None:
                 column = rebased(column, self._calendar, self._are_int96(at))
-            found.append((column, read.type.field(index)))
-        return align_batch(self.name, len(read), found, self.source, self.schema)
+            stored.append((column, read.type.field(index)))
+        return align_batch(self.name, len(read), stored, self.source, self.schema)
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
         metadata = self.file.metadata.row_group(group.index)
@@ -178,8 +178,8 @@ class ParquetRows:
 
     def _leaves(self, predicate: Predicate) -> dict[Column, LeafColumn]:
         """Where the predicate's columns are among the file's leaves; only those reached through structs alone."""
-        found = {column: self._leaf(column) for column in columns_of(predicate)}
-        return {column: leaf for column, leaf in found.items() if leaf is not None}
+        leaves = {column: self._leaf(column) for column in columns_of(predicate)}
+        return {column: leaf for column, leaf in leaves.items() if leaf is not None}
 
     def _leaf(self, column: Column) -> LeafColumn | None:
         # Counted, not looked up by its dotted path: a column `a.b` and the field b of a struct a have the same one.
@@ -213,11 +213,11 @@ def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:
     """The parts of a file's column that `source` asks for; all of it where it is not a struct with fields to choose."""
     if is_variant(source.type) or not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
         return [path]
-    found: list[str] = []
+    names: list[str] = []
     for child in source.type:
         at = find_field(child, field.type)
         if at is not None:
             inner = field.type.field(at)
-            found.extend(_leaf_names(inner, child, f"{path}.{inner.name}"))
+            names.extend(_leaf_names(inner, child, f"{path}.{inner.name}"))
     # A struct none of whose wanted fields are in the file still says which rows are null.
-    return found or [path]
+    return names or [path]

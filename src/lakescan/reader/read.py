@@ -16,7 +16,7 @@ from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_fields
 from lakescan.reader.file_checks import Said, check_positions
 from lakescan.reader.parquet_file import ParquetRows
-from lakescan.reader.plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read_plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.top_rows import top_rows
 from lakescan.types.columns import empty_structs
 
@@ -97,8 +97,8 @@ def _is_stored(plan: ReadPlan, field: pa.Field) -> bool:
 
 def _computed(plan: ReadPlan) -> list[tuple[pa.Field, pa.Schema]]:
     """The computed columns of the plan's schema, and what is read of each file for them."""
-    found = [field for field in plan.schema if field.name in plan.computed]
-    return [(field, plan.computed[field.name].stored(field)) for field in found]
+    computed_fields = [field for field in plan.schema if field.name in plan.computed]
+    return [(field, plan.computed[field.name].stored(field)) for field in computed_fields]
 
 
 def _with_positions(batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
@@ -108,8 +108,8 @@ def _with_positions(batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
 
 def _aligned(name: str, batch: pa.RecordBatch, source: pa.Schema, schema: pa.Schema) -> pa.RecordBatch:
     places = find_fields(source, batch.schema)
-    found = [None if at is None else (batch.column(at), batch.schema.field(at)) for at in places]
-    return align_batch(name, batch.num_rows, found, source, schema)
+    stored = [None if at is None else (batch.column(at), batch.schema.field(at)) for at in places]
+    return align_batch(name, batch.num_rows, stored, source, schema)
 
 
 def _without(batch: pa.RecordBatch, deleted: DeletedRows | None, start: int) -> pa.RecordBatch:

@@ -94,7 +94,7 @@ def _moved(array: pa.Array, calendar: HybridCalendar, is_int96: bool) -> pa.Arra
         return _changed(array, lambda days: _gregorian(days), _FIRST_GREGORIAN_DAY, np.int32)
     if pa.types.is_timestamp(type_) and (calendar.int96 if is_int96 else calendar.dates and type_.tz is not None):
         micros = array.cast(pa.timestamp("us", type_.tz)) if type_.unit != "us" else array
-        return _changed(micros, lambda found: _moments(found, calendar.zone), _1900, np.int64)
+        return _changed(micros, lambda values: _moments(values, calendar.zone), _1900, np.int64)
     return array
 
 
@@ -125,8 +125,8 @@ def _gregorian(days: Numbers) -> Numbers:
     # The same year, month and day counted in the proleptic Gregorian calendar, from the same 1 March. 29 February of
     # a century that has none here becomes 1 March, as in Spark.
     leap_days = np.floor_divide(year, 4) - np.floor_divide(year, 100) + np.floor_divide(year, 400)
-    found: Numbers = year * 365 + leap_days + day_of_year - 719_468
-    return found
+    gregorian: Numbers = year * 365 + leap_days + day_of_year - 719_468
+    return gregorian
 
 
 def _moments(micros: Numbers, zone: str) -> Numbers:
@@ -140,8 +140,8 @@ def _moments(micros: Numbers, zone: str) -> Numbers:
     days[julian] = _gregorian(days[julian])
     meant: Numbers = days * _DAY + time_of_day
     if known is None:
-        found: Numbers = instants(pa.array(meant).cast(pa.timestamp("us")), zone).cast(pa.int64()).to_numpy()
-        return found
+        moved: Numbers = instants(pa.array(meant).cast(pa.timestamp("us")), zone).cast(pa.int64()).to_numpy()
+        return moved
     spans = np.searchsorted(np.array(known.until, np.int64) * _SECOND, micros, side="right")
     return meant - offset + np.array(known.later, np.int64)[spans] * _SECOND
 

@@ -80,11 +80,11 @@ class _GroupStatistics:
         leaf = self.leaves.get(column)
         if leaf is None:
             return None
-        found = [footer_statistics(self.metadata, group.index, leaf.index) for group in self.groups]
-        nulls = [None if stats is None or not stats.has_null_count else stats.null_count for stats in found]
+        statistics = [footer_statistics(self.metadata, group.index, leaf.index) for group in self.groups]
+        nulls = [None if stats is None or not stats.has_null_count else stats.null_count for stats in statistics]
         return Bounds(
-            minimum=_typed([_bound(stats, "min") for stats in found], leaf.type),
-            maximum=_typed([_bound(stats, "max") for stats in found], leaf.type),
+            minimum=_typed([_bound(stats, "min") for stats in statistics], leaf.type),
+            maximum=_typed([_bound(stats, "max") for stats in statistics], leaf.type),
             null_count=pa.array(nulls, pa.int64()),
             row_count=pa.array([group.num_rows for group in self.groups], pa.int64()),
         )
@@ -104,10 +104,10 @@ def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
     try:
         # Python's own whole numbers are taken for signed ones, which bounds of an unsigned column may pass.
         unsigned = any(isinstance(value, int) and value >= 1 << 63 for value in values)
-        found = pa.array(values, pa.uint64() if unsigned else None)
-        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(found.type) and found.type.unit == "ns":
-            found = pc.floor_temporal(found, unit="microsecond")
-        return found.cast(wanted)
+        bounds = pa.array(values, pa.uint64() if unsigned else None)
+        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(bounds.type) and bounds.type.unit == "ns":
+            bounds = pc.floor_temporal(bounds, unit="microsecond")
+        return bounds.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         # A bound that is no value of the column's type says nothing about it.
         return pa.nulls(len(values), wanted)

@@ -54,8 +54,8 @@ def _first(batches: list[pa.RecordBatch], wanted: TopRows) -> list[pa.RecordBatc
         return []
     table = pa.Table.from_batches(batches)
     kept = table.take(pc.sort_indices(*_keys(table, wanted)).slice(0, wanted.count))
-    found: list[pa.RecordBatch] = kept.combine_chunks().to_batches()
-    return found
+    first: list[pa.RecordBatch] = kept.combine_chunks().to_batches()
+    return first
 
 
 def _keys(table: pa.Table, wanted: TopRows) -> tuple[pa.Table, list[tuple[str, str]]]:

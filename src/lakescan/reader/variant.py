@@ -51,7 +51,7 @@ def _unshredded(array: pa.StructArray, metadata: pa.Array) -> tuple[pa.Array, pa
     which = pc.fill_null(encoded.indices, len(names) - 1).to_numpy(zero_copy_only=False)
     dictionaries = [names[at] for at in which]
     values = [_NULL if data is None else data for data in _values(array, dictionaries)]
-    written = pa.array([found.data() for found in names], pa.binary())
+    written = pa.array([known.data() for known in names], pa.binary())
     return pa.array(values, pa.binary()), written.take(pa.array(which))
 
 
@@ -95,8 +95,8 @@ def _values(group: pa.StructArray, names: Sequence[_Names]) -> Bytes:
         return rest
     if pa.types.is_struct(typed.type):
         return _objects(typed, rest, names)
-    found = _arrays(typed, names) if _is_list(typed.type) else _primitives(typed)
-    return [old if new is None else new for new, old in zip(found, rest, strict=True)]
+    shredded = _arrays(typed, names) if _is_list(typed.type) else _primitives(typed)
+    return [old if new is None else new for new, old in zip(shredded, rest, strict=True)]
 
 
 def _objects(typed: pa.StructArray, rest: Bytes, names: Sequence[_Names]) -> Bytes:
@@ -106,17 +106,17 @@ def _objects(typed: pa.StructArray, rest: Bytes, names: Sequence[_Names]) -> Byt
         if pa.types.is_struct(field.type)
     ]
     valid = typed.is_valid().to_numpy(zero_copy_only=False)
-    found: Bytes = []
+    objects: Bytes = []
     for row, known in enumerate(names):
         if not valid[row]:
-            found.append(rest[row])
+            objects.append(rest[row])
             continue
         fields = {name: value for name, values in shredded if (value := values[row]) is not None}
         other = rest[row]
         if other is not None:
             fields.update(_fields(other, known))
-        found.append(_object(fields, known))
-    return found
+        objects.append(_object(fields, known))
+    return objects
 
 
 def _arrays(typed: pa.Array, names: Sequence[_Names]) -> Bytes:

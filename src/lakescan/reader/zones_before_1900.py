@@ -32,8 +32,8 @@ class OldZone:
 def old_zone(name: str) -> OldZone | None:
     """The zone that a file's footer names; None for a region that is younger than the table."""
     named = name if name in _FIXED else short_zone(name)
-    if found := zones().get(named):
-        return found
+    if zone := zones().get(named):
+        return zone
     if name in _FIXED:
         return OldZone(_FIXED[name], (), (0,))
     spelled = arrow_zone(name)
@@ -48,12 +48,12 @@ def old_zone(name: str) -> OldZone | None:
 @cache
 def zones() -> dict[str, OldZone]:
     text = files("lakescan.reader").joinpath("zones_before_1900.txt").read_text()
-    found = {}
+    by_name = {}
     for line in text.splitlines():
         if line.startswith("#"):
             continue
         numbers, names = line.split("\t")
         offset, first, *rest = map(int, numbers.split())
         zone = OldZone(offset, tuple(rest[::2]), (first, *rest[1::2]))
-        found.update(dict.fromkeys(names.split(), zone))
-    return found
+        by_name.update(dict.fromkeys(names.split(), zone))
+    return by_name

@@ -15,41 +15,41 @@ _MANY_DELETED = 0.2
 _MANY_LOGS = 0.5
 
 
-def advice(found: Inspection) -> tuple[str, ...]:
+def advice(table: Inspection) -> tuple[str, ...]:
     """What is worth doing, the most useful first; nothing for a table in good order."""
-    return tuple(_advice(found))
+    return tuple(_advice(table))
 
 
-def _advice(found: Inspection) -> Iterator[str]:
-    if found.small_files >= _MANY_FILES and found.small_files > _MOST_FILES * found.files:
+def _advice(table: Inspection) -> Iterator[str]:
+    if table.small_files >= _MANY_FILES and table.small_files > _MOST_FILES * table.files:
         yield (
-            f"{found.small_files:,} of {count(found.files, 'files')} are smaller than {size(SMALL_BYTES)} (median "
-            f"{size(found.median_bytes)}): each costs a request and a footer. Compact the table."
+            f"{table.small_files:,} of {count(table.files, 'files')} are smaller than {size(SMALL_BYTES)} (median "
+            f"{size(table.median_bytes)}): each costs a request and a footer. Compact the table."
         )
-    if found.files_with_logs > _MANY_LOGS * found.files:
+    if table.files_to_merge > _MANY_LOGS * table.files:
         yield (
-            f"{found.files_with_logs:,} of {count(found.files, 'files')} have log files, which are merged at every "
+            f"{table.files_to_merge:,} of {count(table.files, 'files')} have log files, which are merged at every "
             "read. Run a compaction."
         )
-    stored = (found.rows or 0) + found.deleted_rows
-    if found.deleted_rows > _MANY_DELETED * stored:
+    stored = (table.rows or 0) + table.deleted_rows
+    if table.deleted_rows > _MANY_DELETED * stored:
         yield (
-            f"{found.deleted_rows / stored:.0%} of the rows that are stored are deleted ones, which are read and "
+            f"{table.deleted_rows / stored:.0%} of the rows that are stored are deleted ones, which are read and "
             "dropped. Rewrite the files that have them."
         )
-    if found.columns_without_statistics:
+    if table.columns_without_statistics:
         yield (
-            f"No file has statistics of {listed(found.columns_without_statistics)}: filters on "
-            f"{'it' if len(found.columns_without_statistics) == 1 else 'them'} skip no file. Have the writer collect "
+            f"No file has statistics of {listed(table.columns_without_statistics)}: filters on "
+            f"{'it' if len(table.columns_without_statistics) == 1 else 'them'} skip no file. Have the writer collect "
             "statistics of the columns that filters use."
         )
-    if found.uncounted_files > found.files_with_logs:
+    if table.uncounted_files > table.files_to_merge:
         yield (
-            f"The log does not say how many rows there are in {found.uncounted_files - found.files_with_logs:,} of "
-            f"{count(found.files, 'files')}: counts and limits have to open them. Have the writer collect statistics."
+            f"The log does not say how many rows there are in {table.uncounted_files - table.files_to_merge:,} of "
+            f"{count(table.files, 'files')}: counts and limits have to open them. Have the writer collect statistics."
         )
-    since = found.log.commits_since_checkpoint
+    since = table.log.commits_since_checkpoint
     if since is not None and since >= _MANY_COMMITS:
-        has_none = found.log.checkpoint_version is None
+        has_none = table.log.checkpoint_version is None
         why = "because there is no checkpoint" if has_none else "after the newest checkpoint"
         yield f"{count(since, 'commits')} are read one by one {why}. Have the writer make a checkpoint."

@@ -93,7 +93,7 @@ def _known(spec: ScanSpec, how: Aggregation, planned: PlannedFiles) -> FromMetad
 
 def by_distinct_values(how: Aggregation) -> Aggregation:
     """The same aggregation with the values that are to be counted as further keys; itself where there are none."""
-    others = tuple(found for found in how.aggregates if found.function != "count_distinct")
+    others = tuple(aggregate for aggregate in how.aggregates if aggregate.function != "count_distinct")
     return Aggregation((*how.keys, *_counted(how)), others)
 
 
@@ -105,24 +105,24 @@ def count_distinct_values(rows: pa.Table, how: Aggregation, output: pa.Schema) -
     codes, firsts = group_codes(keys, rows.num_rows)
     others = iter(_merged(rows, how, width + len(counted)))
     values = [
-        _distinct(rows.column(places[found.column]), codes, len(firsts))
-        if found.function == "count_distinct" and found.column is not None
+        _distinct(rows.column(places[aggregate.column]), codes, len(firsts))
+        if aggregate.function == "count_distinct" and aggregate.column is not None
         else next(others)
-        for found in how.aggregates
+        for aggregate in how.aggregates
     ]
     return pa.Table.from_arrays([*(key.take(pa.array(firsts)) for key in keys), *values], schema=output)
 
 
 def _counted(how: Aggregation) -> list[Column]:
-    columns = [found.column for found in how.aggregates if found.function == "count_distinct"]
+    columns = [aggregate.column for aggregate in how.aggregates if aggregate.function == "count_distinct"]
     return list(dict.fromkeys(column for column in columns if column is not None))
 
 
 def _merged(rows: pa.Table, how: Aggregation, first: int) -> list[pa.ChunkedArray]:
     """What the other functions come to, group by group in the order of `group_codes`."""
     kept = [*range(len(how.keys)), *range(first, rows.num_columns)]
-    found = merge(rows.select(kept), Aggregation(how.keys, by_distinct_values(how).aggregates))
-    return list(found.columns[len(how.keys) :])
+    merged = merge(rows.select(kept), Aggregation(how.keys, by_distinct_values(how).aggregates))
+    return list(merged.columns[len(how.keys) :])
 
 
 def _distinct(values: pa.ChunkedArray, codes: np.ndarray, groups: int) -> pa.Array:

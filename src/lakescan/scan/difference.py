@@ -75,11 +75,11 @@ def _rows(snapshot: Snapshot, files: pa.Table) -> int | None:
 
 
 def _differs(before: pa.Table, after: pa.Table) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    found = np.zeros(after.num_rows, np.bool_)
-    for name in ("deletion_vector", "log_files"):
+    differs = np.zeros(after.num_rows, np.bool_)
+    for name in ("deletion_vector", "merged_with"):
         if name in after.schema.names and after.num_rows:
-            found |= _texts(before[name]) != _texts(after[name])
-    return found
+            differs |= _texts(before[name]) != _texts(after[name])
+    return differs
 
 
 def _texts(values: pa.ChunkedArray) -> "np.ndarray[Any, np.dtype[np.object_]]":
@@ -90,8 +90,8 @@ def _texts(values: pa.ChunkedArray) -> "np.ndarray[Any, np.dtype[np.object_]]":
         texts = pc.binary_join_element_wise(*parts, "\n") if len(parts) > 1 else parts[0]
     else:
         texts = pc.fill_null(pc.binary_join(joined, "\n"), "")
-    found: np.ndarray[Any, np.dtype[np.object_]] = texts.to_numpy(zero_copy_only=False)
-    return found
+    decoded: np.ndarray[Any, np.dtype[np.object_]] = texts.to_numpy(zero_copy_only=False)
+    return decoded
 
 
 def _schema_changes(before: Snapshot, after: Snapshot) -> Iterator[str]:

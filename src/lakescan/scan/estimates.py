@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import Bounds, Column
+from lakescan.scan.file_statistics import has_bounds
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.pruning import live_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
-from lakescan.scan.statistics import has_bounds
 
 # What Spark takes a value of a type without a fixed size to have, and what a row costs besides its values.
 _TEXT_BYTES, _ROW_BYTES = 20, 8
@@ -64,12 +64,12 @@ def column_estimates(snapshot: Snapshot, files: pa.Table, output: pa.Schema) -> 
     names = [field.name for field in output if has_bounds(field.type)]
     statistics = statistics_for(snapshot, files, [Column((name,)) for name in names])
     rows = live_rows(snapshot, files)
-    found: dict[str, ColumnEstimate] = {}
+    estimates: dict[str, ColumnEstimate] = {}
     for name in names:
         bounds = statistics.bounds(Column((name,)))
         if bounds is not None and files.num_rows:
-            found[name] = _estimate(bounds, rows, name in snapshot.partition_columns)
-    return found
+            estimates[name] = _estimate(bounds, rows, name in snapshot.partition_columns)
+    return estimates
 
 
 def _estimate(bounds: Bounds, rows: pa.Array, is_partition: bool) -> ColumnEstimate:

@@ -41,7 +41,7 @@ class _Numbered:
         return cast(Snapshot, self)
 
     def partial_replays(self) -> Iterator[Snapshot]:
-        return (cast(Snapshot, _Numbered(found, self._whole)) for found in self._snapshot.partial_replays())
+        return (cast(Snapshot, _Numbered(partial, self._whole)) for partial in self._snapshot.partial_replays())
 
 
 def file_fates(made: Plan) -> FileFates:

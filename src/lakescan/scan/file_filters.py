@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import Column, Predicate, columns_of, evaluate, may_match
-from lakescan.scan.statistics import FileStatistics
+from lakescan.scan.file_statistics import FileStatistics
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class StatisticsFilter:
 
     def names(self, column: str) -> bool:
         """Whether the predicate speaks of a column."""
-        return any(found.path[0] == column for found in columns_of(self.predicate))
+        return any(named.path[0] == column for named in columns_of(self.predicate))
 
 
 FileFilter = PartitionFilter | StatisticsFilter

@@ -65,8 +65,8 @@ def derived_filter(
     predicate: Predicate, expressions: Mapping[str, str], partition_columns: tuple[str, ...], schema: pa.Schema
 ) -> Predicate:
     """What the filter implies for the partition columns among those that are generated, TRUE where nothing."""
-    found = {name: read_generation(text) for name, text in expressions.items() if name in partition_columns}
-    derivations = _derivations({name: how for name, how in found.items() if how is not None}, schema)
+    generations = {name: read_generation(text) for name, text in expressions.items() if name in partition_columns}
+    derivations = _derivations({name: how for name, how in generations.items() if how is not None}, schema)
     if not derivations:
         return TRUE
     whole = push_not_inwards(predicate)
@@ -192,10 +192,10 @@ def _at(op: str, steps: tuple[_Step, ...], value: Callable[[_Step], Any]) -> Pre
 
 def _among(value: Any, step: _Step) -> Predicate:
     """A month or a day is that of the value, or of one of the ends of what a zone may have made of it."""
-    found = {step.low(value), step.high(value)}
+    candidates = {step.low(value), step.high(value)}
     if isinstance(value, datetime) and value.tzinfo:
-        found.add(step.low(value + FARTHEST_OFFSET))
-    return In(step.column, tuple(Literal(one, step.type) for one in sorted(found)))
+        candidates.add(step.low(value + FARTHEST_OFFSET))
+    return In(step.column, tuple(Literal(one, step.type) for one in sorted(candidates)))
 
 
 def _next(value: Any, towards: int) -> Any:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import Bounds, Column
+from lakescan.scan.file_statistics import has_bounds
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
-from lakescan.scan.statistics import has_bounds
 from lakescan.types.schema import field_at, leaf_paths
 
 _SAMPLED_FILES = 64
@@ -40,7 +40,7 @@ class Inspection:
     """Files that do not say how many rows they have."""
     deleted_rows: int
     files_with_deletions: int
-    files_with_logs: int
+    files_to_merge: int
     """Files whose rows are merged with those of log files at every read."""
     columns_without_statistics: tuple[str, ...]
     """Columns by which no file can be skipped, though their type would allow it."""
@@ -52,7 +52,7 @@ def inspect(snapshot: Snapshot) -> Inspection:
     sizes = files["size"].to_numpy()
     deleted = deleted_rows(files)
     live = rows_left(files["rows"].combine_chunks(), files)
-    logs = files["log_files"] if "log_files" in files.schema.names else None
+    logs = files["merged_with"] if "merged_with" in files.schema.names else None
     return Inspection(
         snapshot=snapshot,
         log=snapshot.log_state,
@@ -65,7 +65,7 @@ def inspect(snapshot: Snapshot) -> Inspection:
         uncounted_files=int(live.null_count),
         deleted_rows=total_bytes(deleted.to_numpy()),
         files_with_deletions=int(pc.sum(pc.greater(deleted, 0)).as_py() or 0),
-        files_with_logs=0 if logs is None else int(files.num_rows - logs.null_count),
+        files_to_merge=0 if logs is None else int(files.num_rows - logs.null_count),
         columns_without_statistics=_without_statistics(*_some_files(snapshot)),
     )
 

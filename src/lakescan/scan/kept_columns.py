@@ -48,10 +48,10 @@ class KeptColumns:
 
     def get(self, owner: int, key: Hashable) -> pa.Array | None:
         with self._lock:
-            found = self._kept.get((owner, key))
-            if found is not None:
+            array = self._kept.get((owner, key))
+            if array is not None:
                 self._kept.move_to_end((owner, key))
-            return found
+            return array
 
     def put(self, owner: int, key: Hashable, values: pa.Array) -> None:
         with self._lock:

@@ -30,12 +30,12 @@ def plan_limit(snapshot: Snapshot, predicate: Predicate, limit: int, settings: S
     """
     began = time.perf_counter()
     for partial in snapshot.partial_replays():
-        found = _filled(plan_files(partial, predicate, settings, "newest files"), predicate, limit)
-        if found is not None and found.files.num_rows <= 1:
-            return replace(found, planning_ms=(time.perf_counter() - began) * 1000)
+        filled = _filled(plan_files(partial, predicate, settings, "newest files"), predicate, limit)
+        if filled is not None and filled.files.num_rows <= 1:
+            return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
     planned = plan_files(snapshot, predicate, settings)
-    found = _filled(planned, predicate, limit) or planned.then("limit", planned.files, time.perf_counter())
-    return replace(found, planning_ms=(time.perf_counter() - began) * 1000)
+    filled = _filled(planned, predicate, limit) or planned.then("limit", planned.files, time.perf_counter())
+    return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
 
 
 def _filled(planned: PlannedFiles, predicate: Predicate, limit: int) -> PlannedFiles | None:
@@ -81,8 +81,8 @@ def sure_rows(snapshot: Snapshot, files: pa.Table, predicate: Predicate) -> npt.
     if by_data != TRUE:
         sure = always_true(by_data, statistics_for(snapshot, files, columns_of(by_data)))
         counts = pc.if_else(sure, counts, 0)
-    found: npt.NDArray[np.int64] = np.maximum(0, counts.to_numpy(zero_copy_only=False))
-    return found
+    rows: npt.NDArray[np.int64] = np.maximum(0, counts.to_numpy(zero_copy_only=False))
+    return rows
 
 
 def _filling(rows: npt.NDArray[np.int64], limit: int) -> npt.NDArray[np.int64] | None:

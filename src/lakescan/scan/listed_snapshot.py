@@ -12,7 +12,7 @@ from threading import RLock
 import pyarrow as pa
 
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import ComputedColumn
+from lakescan.reader.read_plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.file_filters import FileFilter
 from lakescan.scan.log_state import LogState
@@ -87,7 +87,7 @@ class ListedSnapshot(ABC):
 
     def census(self: Snapshot) -> pa.Table:
         files = self.files()
-        counted = [name for name in ("size", "deletion_vector", "log_files") if name in files.schema.names]
+        counted = [name for name in ("size", "deletion_vector", "merged_with") if name in files.schema.names]
         return files.select(counted).append_column("rows", stored_rows(self, files))
 
     def partial_replays(self) -> Iterator[Snapshot]:

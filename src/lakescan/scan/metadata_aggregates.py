@@ -17,9 +17,9 @@ from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, spli
 from lakescan.predicate.always import always_true
 from lakescan.reader.aggregate import can_group, extremes, group_codes
 from lakescan.reader.aggregation import Aggregate, Aggregation, column_type
+from lakescan.scan.file_statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
-from lakescan.scan.statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.types.columns import member
 from lakescan.types.schema import field_at
 
@@ -38,10 +38,10 @@ def from_metadata(snapshot: Snapshot, files: pa.Table, predicate: Predicate, how
     partitions = snapshot.partition_columns
     # Zeros of either sign are one group to Spark, so a float is no key here either.
     by_partition = all(key.path[0] in partitions and can_group(column_type(key, snapshot.schema)) for key in how.keys)
-    if not by_partition or not files.num_rows or any(found.function == "sum" for found in how.aggregates):
+    if not by_partition or not files.num_rows or any(aggregate.function == "sum" for aggregate in how.aggregates):
         return FromMetadata(output.empty_table(), files)
     known = _Known(snapshot, files, predicate, how)
-    partials = [known.partial(found) for found in how.aggregates]
+    partials = [known.partial(aggregate) for aggregate in how.aggregates]
     exact = reduce(pc.and_, [partial.known for partial in partials], known.passing)
     # A file without a live row has no part in any group.
     chosen = pc.and_(exact, pc.greater(pc.fill_null(known.live, 0), 0))
@@ -67,12 +67,12 @@ class _Known:
     predicate: Predicate
     how: Aggregation
 
-    def partial(self, found: Aggregate) -> _Partial:
-        if found.column is None:
+    def partial(self, aggregate: Aggregate) -> _Partial:
+        if aggregate.column is None:
             return _Partial(self.live, self.live.is_valid())
-        if found.function == "count":
-            return self._count(found.column)
-        return self._extreme(found.column, found.function)
+        if aggregate.function == "count":
+            return self._count(aggregate.column)
+        return self._extreme(aggregate.column, aggregate.function)
 
     @cached_property
     def keys(self) -> list[pa.Array]:
@@ -176,7 +176,7 @@ class _Known:
         return self.snapshot.exact_statistics(self.files, list(self._data_columns()))
 
     def _data_columns(self) -> Iterable[Column]:
-        columns = [found.column for found in self.how.aggregates if found.column is not None]
+        columns = [aggregate.column for aggregate in self.how.aggregates if aggregate.column is not None]
         return [column for column in columns if not self._is_partition(column) and has_bounds(self._type(column))]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lakescan.reader.plan import ReadTask
+from lakescan.reader.read_plan import ReadTask
 
 TARGET_BYTES = 128 << 20
 # A target that no file reaches: each file stays in one piece.
@@ -22,7 +22,7 @@ OPEN_BYTES = 4 << 20
 _MOST_PIECES = 1024
 ROW_COUNT = "row_count"
 # The size and the number of rows are what a file is held against when it is opened.
-_EVERY_TASK_NEEDS = ("path", "size", ROW_COUNT, "partition", "deletion_vector", "log_files", "written")
+_EVERY_TASK_NEEDS = ("path", "size", ROW_COUNT, "partition", "deletion_vector", "merged_with", "expected_records")
 
 
 def pack(
@@ -43,9 +43,9 @@ def pack(
     # Where a file would be cut into too many pieces, they are longer.
     longest = np.maximum(target, -(-sizes // _MOST_PIECES))
     counts = np.maximum(1, -(-sizes // longest))
-    if "log_files" in files.column_names:
+    if "merged_with" in files.column_names:
         # What is merged is read whole.
-        counts = np.where(files["log_files"].is_valid().to_numpy(), 1, counts)
+        counts = np.where(files["merged_with"].is_valid().to_numpy(), 1, counts)
     owner = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     start = part * longest[owner]
@@ -84,7 +84,7 @@ def piece_bytes(pieces: pa.Table) -> int:
 def _by_work(files: pa.Table) -> pa.Table:
     """Files that are wanted as they are before those with log files, so that few tasks have both kinds: a task of the
     first kind alone can do without a worker."""
-    if "log_files" not in files.column_names:
+    if "merged_with" not in files.column_names:
         return files
-    merged = files["log_files"].is_valid().to_numpy()
+    merged = files["merged_with"].is_valid().to_numpy()
     return files.take(np.argsort(merged, kind="stable")) if np.any(merged) and not np.all(merged) else files

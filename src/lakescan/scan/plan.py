@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from lakescan.predicate import conjoin
 from lakescan.predicate.readable import readable
 from lakescan.reader.aggregate import merge
-from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.conversions import ArrowRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled, scaled_bytes, share_of_columns
 from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack, piece_bytes

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
-from lakescan.reader.plan import ReadPlan
+from lakescan.reader.read_plan import ReadPlan
 from lakescan.scan.aggregates import answered_by_metadata, answered_in_pieces
 from lakescan.scan.kept_columns import KEPT
 from lakescan.scan.limit import after_offset, plan_limit
@@ -18,7 +18,7 @@ from lakescan.scan.pruning import PlannedFiles, plan_files
 from lakescan.scan.runtime_filter import narrowed
 from lakescan.scan.spec import ScanSpec
 from lakescan.scan.top_n import keep_top_n
-from lakescan.types.schema import field_at, leaf_paths, prune, twin_of
+from lakescan.types.schema import field_at, leaf_paths, physical_part, prune
 
 
 def plan(spec: ScanSpec) -> Plan:
@@ -62,7 +62,9 @@ def read_plan(spec: ScanSpec) -> ReadPlan:
         files=snapshot.data_files,
         output=spec.output,
         schema=schema,
-        source=twin_of(schema, pa.schema([*snapshot.schema, *hidden]), pa.schema([*snapshot.source_schema, *hidden])),
+        source=physical_part(
+            schema, pa.schema([*snapshot.schema, *hidden]), pa.schema([*snapshot.physical_schema, *hidden])
+        ),
         partition_columns=frozenset(snapshot.partition_columns),
         filter=residual,
         skip=_skipped_row_groups(spec, residual),

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, split_by_columns
 from lakescan.scan.file_filters import FileFilter, PartitionFilter, StatisticsFilter
+from lakescan.scan.file_statistics import FileStatistics, has_bounds
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.report import NUMBER, TABLE, Step
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
-from lakescan.scan.statistics import FileStatistics, has_bounds
 from lakescan.types.columns import member
 from lakescan.types.schema import field_at
 

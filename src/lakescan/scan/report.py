@@ -45,10 +45,10 @@ class FileFates:
     def bins(self, most: int) -> npt.NDArray[np.int64]:
         """The files in at most so many runs of equal length: a row a run, a column a fate, how many files had it."""
         count = min(most, len(self.fates))
-        found = np.zeros((count, len(self.names)), np.int64)
+        counts = np.zeros((count, len(self.names)), np.int64)
         if count:
-            np.add.at(found, (np.arange(len(self.fates)) * count // len(self.fates), self.fates), 1)
-        return found
+            np.add.at(counts, (np.arange(len(self.fates)) * count // len(self.fates), self.fates), 1)
+        return counts
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, may_match, split_by_columns
+from lakescan.scan.file_statistics import FileStatistics, has_bounds
 from lakescan.scan.packing import OPEN_BYTES, total_bytes
 from lakescan.scan.pruning import PlannedFiles, matching_partitions, statistics_for
-from lakescan.scan.statistics import FileStatistics, has_bounds
 from lakescan.types.columns import member
 
 MOST_VALUES = 10_000

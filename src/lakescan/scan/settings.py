@@ -49,13 +49,13 @@ class Settings:
     @staticmethod
     def of(*sources: Mapping[str, Any]) -> "Settings":
         """The settings that the sources give together; a later source wins over an earlier one."""
-        found = Settings()
+        settings = Settings()
         for source in sources:
             for key, value in source.items():
                 name = key.lower().removeprefix("spark.")
                 if name.startswith(_PREFIX):
-                    found = found._with(name, str(value))
-        return found
+                    settings = settings._with(name, str(value))
+        return settings
 
     def _with(self, name: str, value: str) -> "Settings":
         if name == _THREADS:

@@ -3,7 +3,7 @@
 A snapshot's files are one Arrow table from the log to the tasks, a row a file. Columns that every format gives:
 `path`, `size` (bytes), `modification_time` (ms), `partition` (a struct of typed values) and `deletion_vector`
 (a struct with at least `cardinality`, null where no row is deleted). A format may add columns of its own; one of them,
-`log_files`, goes with the tasks: a list of paths, null where there are none, and a file that has some is read whole.
+`merged_with`, goes with the tasks: a list of paths, null where there are none, and a file that has some is read whole.
 Data files are Parquet, or whatever `DataFiles.merged_rows` can read.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from lakescan.predicate import Column
-from lakescan.reader.plan import ComputedColumn, DataFiles
+from lakescan.reader.read_plan import ComputedColumn, DataFiles
 from lakescan.scan.file_filters import FileFilter
 from lakescan.scan.log_state import LogState
 
@@ -44,12 +44,12 @@ class Snapshot(Protocol):
         """The table's columns, in the names that queries use."""
 
     @property
-    def source_schema(self) -> pa.Schema:
+    def physical_schema(self) -> pa.Schema:
         """The same fields in the same order, as data files name them; an id in its metadata is matched by id."""
 
     @property
     def schema_json(self) -> str:
-        """The same columns as JSON (see `schema.py`), with what Arrow has no place for."""
+        """The same columns as JSON (see `types/schema.py`), with what Arrow has no place for."""
 
     @property
     def hidden_columns(self) -> pa.Schema:
@@ -87,7 +87,7 @@ class Snapshot(Protocol):
         """Every live file."""
 
     def census(self) -> pa.Table:
-        """Of every live file what is counted: `size`, `deletion_vector`, `log_files` where the format has some, and
+        """Of every live file what is counted: `size`, `deletion_vector`, `merged_with` where the format has some, and
         `rows`, deleted ones too, null where the file does not say. A format may know it without listing the files."""
 
     def partial_replays(self) -> "Iterator[Snapshot]":
@@ -113,7 +113,7 @@ class Snapshot(Protocol):
         """Some rows of `files()` with further columns, those that computed columns need."""
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
-        """`scan.statistics.statistics_type` for these columns, for some rows of `files()`."""
+        """`scan.file_statistics.statistics_type` for these columns, for some rows of `files()`."""
 
     def exact_statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """The same, but a bound is null unless it is the least or greatest value (NaN apart) of the rows written."""

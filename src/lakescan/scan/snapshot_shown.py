@@ -39,47 +39,47 @@ def snapshot_html(snapshot: "Snapshot") -> str:
     from lakescan.scan.advice import advice
     from lakescan.scan.inspection import inspect
 
-    found = inspect(snapshot)
-    return version_html(snapshot.location, inspection_facts(found), snapshot.schema_json, advice(found))
+    inspection = inspect(snapshot)
+    return version_html(snapshot.location, inspection_facts(inspection), snapshot.schema_json, advice(inspection))
 
 
-def inspection_facts(found: "Inspection") -> list[tuple[str, object]]:
+def inspection_facts(table: "Inspection") -> list[tuple[str, object]]:
     """What is said of a version, in the order in which people want to know it."""
-    snapshot, log = found.snapshot, found.log
+    snapshot, log = table.snapshot, table.log
     pairs: list[tuple[str, object]] = [
-        ("format", f"{found.snapshot.format.capitalize()}{', ' + log.protocol if log.protocol else ''}"),
+        ("format", f"{table.snapshot.format.capitalize()}{', ' + log.protocol if log.protocol else ''}"),
         ("version", snapshot.version),
         ("features", ", ".join(log.features) or "none"),
         ("columns", len(snapshot.schema.names)),
         ("partitioned by", listed(snapshot.partition_columns, most=20) or "nothing"),
-        ("files", _files(found)),
-        ("rows", _rows(found)),
-        ("deleted rows", _deleted(found)),
+        ("files", _files(table)),
+        ("rows", _rows(table)),
+        ("deleted rows", _deleted(table)),
     ]
-    if found.files_with_logs:
-        pairs.append(("log files", f"in {count(found.files_with_logs, 'files')}, merged when read"))
+    if table.files_to_merge:
+        pairs.append(("log files", f"in {count(table.files_to_merge, 'files')}, merged when read"))
     if log.commits_since_checkpoint is not None:
         pairs.append(("checkpoint", _checkpoint(log)))
     return pairs
 
 
-def _files(found: "Inspection") -> str:
-    if not found.files:
+def _files(table: "Inspection") -> str:
+    if not table.files:
         return "0"
-    sizes = f"{size(found.bytes)}; median {size(found.median_bytes)}, largest {size(found.largest_bytes)}"
-    return f"{count(found.files)}, {sizes}"
+    sizes = f"{size(table.bytes)}; median {size(table.median_bytes)}, largest {size(table.largest_bytes)}"
+    return f"{count(table.files)}, {sizes}"
 
 
-def _rows(found: "Inspection") -> str:
-    if found.rows is not None:
-        return count(found.rows)
-    return f"not known: {found.uncounted_files:,} of {count(found.files, 'files')} without a count"
+def _rows(table: "Inspection") -> str:
+    if table.rows is not None:
+        return count(table.rows)
+    return f"not known: {table.uncounted_files:,} of {count(table.files, 'files')} without a count"
 
 
-def _deleted(found: "Inspection") -> str:
-    if not found.deleted_rows:
+def _deleted(table: "Inspection") -> str:
+    if not table.deleted_rows:
         return "0"
-    return f"{count(found.deleted_rows)}, by the deletion vectors of {count(found.files_with_deletions, 'files')}"
+    return f"{count(table.deleted_rows)}, by the deletion vectors of {count(table.files_with_deletions, 'files')}"
 
 
 def _checkpoint(log: LogState) -> str:

@@ -85,7 +85,9 @@ class ScanSpec:
         """The scan for people: EXPLAIN shows it."""
         skip = conjoin([self.skip, self.runtime])
         filters = {"filter": self.filter, "skip": skip}
-        pushed = [f"{name}=[{_beginning(readable(found))}]" for name, found in filters.items() if found != TRUE]
+        pushed = [
+            f"{name}=[{_beginning(readable(predicate))}]" for name, predicate in filters.items() if predicate != TRUE
+        ]
         others = {"limit": self.limit, "top": self.top, "offset": self.offset or None, "aggregates": self.aggregation}
         pushed += [f"{name}=[{what}]" for name, what in others.items() if what is not None]
         snapshot = self.snapshot

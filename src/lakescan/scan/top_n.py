@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import Bounds, Predicate
 from lakescan.reader.top_rows import SortColumn, TopRows
+from lakescan.scan.file_statistics import has_bounds, wide_bounds
 from lakescan.scan.limit import sure_rows
 from lakescan.scan.pruning import PlannedFiles, deleted_rows, statistics_for
 from lakescan.scan.snapshot import Snapshot
-from lakescan.scan.statistics import has_bounds, wide_bounds
 from lakescan.types.schema import field_at
 
 _BEFORE_ALL, _AFTER_ALL = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -62,13 +62,13 @@ def keep_top_n(planned: PlannedFiles, predicate: Predicate, wanted: TopRows) -> 
 
 def _leading_with_bounds(snapshot: Snapshot, wanted: TopRows) -> list[SortColumn]:
     """The sort columns up to the first one of which nothing can be known."""
-    found: list[SortColumn] = []
+    leading: list[SortColumn] = []
     for sort in wanted.by:
         field = field_at(snapshot.schema, sort.column.path)
         if field is None or not has_bounds(field.type):
             break
-        found.append(sort)
-    return found
+        leading.append(sort)
+    return leading
 
 
 def _span(sort: SortColumn, bounds: Bounds | None, wide: npt.NDArray[np.bool_], rows: Ranks) -> _Span:
@@ -100,8 +100,8 @@ def _span(sort: SortColumn, bounds: Bounds | None, wide: npt.NDArray[np.bool_], 
 
 
 def _is_not_true(flags: pa.Array) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = pc.invert(pc.fill_null(flags, False)).to_numpy(zero_copy_only=False)
-    return found
+    mask: npt.NDArray[np.bool_] = pc.invert(pc.fill_null(flags, False)).to_numpy(zero_copy_only=False)
+    return mask
 
 
 def _nulls(bounds: Bounds, wide: npt.NDArray[np.bool_]) -> tuple[Ranks, npt.NDArray[np.bool_]]:
@@ -122,8 +122,8 @@ def _ranks(minimum: pa.Array, maximum: pa.Array) -> tuple[Ranks, Ranks]:
     ranks = np.empty(len(encoded.dictionary) + 1, np.int64)
     ranks[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
     ranks[-1] = _AFTER_ALL
-    found = ranks[pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()]
-    return found[: len(minimum)], found[len(minimum) :]
+    both = ranks[pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()]
+    return both[: len(minimum)], both[len(minimum) :]
 
 
 def _reversed(ranks: Ranks) -> Ranks:

@@ -12,16 +12,16 @@ def schema_tree(schema_json: str) -> str:
     return "\n".join(["root", *_fields(json.loads(schema_json), " |")])
 
 
-def type_text(found: Any) -> str:
+def type_text(type_: Any) -> str:
     """A type as Spark's SQL writes it: `struct<a:int,b:array<string>>`."""
-    if isinstance(found, str):
-        return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(found, found)
-    if found["type"] == "struct":
-        fields = (f"{shown(field['name'])}:{type_text(field['type'])}" for field in found["fields"])
+    if isinstance(type_, str):
+        return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(type_, type_)
+    if type_["type"] == "struct":
+        fields = (f"{shown(field['name'])}:{type_text(field['type'])}" for field in type_["fields"])
         return f"struct<{','.join(fields)}>"
-    if found["type"] == "array":
-        return f"array<{type_text(found['elementType'])}>"
-    return f"map<{type_text(found['keyType'])},{type_text(found['valueType'])}>"
+    if type_["type"] == "array":
+        return f"array<{type_text(type_['elementType'])}>"
+    return f"map<{type_text(type_['keyType'])},{type_text(type_['valueType'])}>"
 
 
 def _fields(struct: dict[str, Any], before: str) -> Iterator[str]:
@@ -30,25 +30,25 @@ def _fields(struct: dict[str, Any], before: str) -> Iterator[str]:
         yield from _inside(field["type"], f"{before}    |")
 
 
-def _inside(found: Any, before: str) -> Iterator[str]:
-    if isinstance(found, str):
+def _inside(type_: Any, before: str) -> Iterator[str]:
+    if isinstance(type_, str):
         return
-    if found["type"] == "struct":
-        yield from _fields(found, before)
-    elif found["type"] == "array":
-        yield f"{before}-- element: {_name(found['elementType'])} (containsNull = {_truth(found['containsNull'])})"
-        yield from _inside(found["elementType"], f"{before}    |")
-    elif found["type"] == "map":
-        yield f"{before}-- key: {_name(found['keyType'])}"
-        yield from _inside(found["keyType"], f"{before}    |")
-        contains = _truth(found["valueContainsNull"])
-        yield f"{before}-- value: {_name(found['valueType'])} (valueContainsNull = {contains})"
-        yield from _inside(found["valueType"], f"{before}    |")
+    if type_["type"] == "struct":
+        yield from _fields(type_, before)
+    elif type_["type"] == "array":
+        yield f"{before}-- element: {_name(type_['elementType'])} (containsNull = {_truth(type_['containsNull'])})"
+        yield from _inside(type_["elementType"], f"{before}    |")
+    elif type_["type"] == "map":
+        yield f"{before}-- key: {_name(type_['keyType'])}"
+        yield from _inside(type_["keyType"], f"{before}    |")
+        contains = _truth(type_["valueContainsNull"])
+        yield f"{before}-- value: {_name(type_['valueType'])} (valueContainsNull = {contains})"
+        yield from _inside(type_["valueType"], f"{before}    |")
 
 
-def _name(found: Any) -> str:
-    return found if isinstance(found, str) else str(found["type"])
+def _name(type_: Any) -> str:
+    return type_ if isinstance(type_, str) else str(type_["type"])
 
 
-def _truth(found: bool) -> str:
-    return str(found).lower()
+def _truth(flag: bool) -> str:
+    return str(flag).lower()

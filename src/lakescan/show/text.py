@@ -55,13 +55,13 @@ def age(seconds: float) -> str:
 
 def listed(names: Iterable[object], most: int = 5) -> str:
     """The first of some names, and how many there are besides."""
-    found = [shown(name) for name in names]
-    rest = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + rest
+    texts = [shown(name) for name in names]
+    rest = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + rest
 
 
-def _code(found: re.Match[str]) -> str:
-    character = found[0]
+def _code(match: re.Match[str]) -> str:
+    character = match[0]
     if character in _NAMED:
         return _NAMED[character]
     number = ord(character)

@@ -8,12 +8,12 @@ from lakescan.errors import MissingPackage, UnsupportedSpark
 def _refuse_older_releases() -> None:
     """Before anything of PySpark is imported: what an older one lacks would be an ImportError about its insides."""
     try:
-        found = version("pyspark")
+        release = version("pyspark")
     except PackageNotFoundError:
         return  # PySpark of a Spark distribution, which has no package's metadata
-    if int(found.split(".")[0]) < 4:
+    if int(release.split(".")[0]) < 4:
         raise UnsupportedSpark(
-            f"Lakescan needs PySpark 4.0 or newer for a session, and this is {found}: pip install 'pyspark>=4.0'. "
+            f"Lakescan needs PySpark 4.0 or newer for a session, and this is {release}: pip install 'pyspark>=4.0'. "
             "Without Spark, lakescan.open(path) works with any."
         )
 

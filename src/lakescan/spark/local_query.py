@@ -54,16 +54,16 @@ def named_failures() -> Iterator[None]:
 
 
 def _own_error(text: str) -> LakescanError | None:
-    found = _OWN.search(text)
-    if found is None:
+    match = _OWN.search(text)
+    if match is None:
         return None
     kinds = {kind.__name__.upper(): kind for kind in vars(errors).values() if isinstance(kind, type)}
-    kind = kinds.get((found["condition"] or found["name"]).replace("_", "").upper())
+    kind = kinds.get((match["condition"] or match["name"]).replace("_", "").upper())
     if kind is None or not issubclass(kind, LakescanError):
         return None
     # The message is made already.
     error = kind.__new__(kind)
-    error.args = (found["message"].strip(),)
+    error.args = (match["message"].strip(),)
     return error
 
 

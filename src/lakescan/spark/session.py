@@ -1,6 +1,9 @@
-"""A SparkSession that is ready for Lakescan."""
+"""A SparkSession that is ready for Lakescan, or what to do where Spark has no Java to start one with."""
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +11,11 @@ from typing import Any
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from lakescan.spark.bridge.java import refuse_without_java
+from lakescan.errors import JavaNotFound
 from lakescan.spark.dsv2.install import install_catalogs
 
+_OLDEST_JAVA = 17
+_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 
 
@@ -32,3 +37,19 @@ def make_session(conf: Mapping[str, Any]) -> SparkSession:
         spark.sparkContext.setLogLevel("ERROR")
     install_catalogs(spark)
     return spark
+
+
+def refuse_without_java(error: PySparkRuntimeError) -> None:
+    """Raise an error that says what to do where a session could not be made for want of a Java that Spark can use."""
+    if error.getCondition() != "JAVA_GATEWAY_EXITED":
+        return
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None:
+        raise JavaNotFound("none was found: JAVA_HOME is not set and there is no java on the PATH") from None
+    if not os.access(java, os.X_OK):
+        raise JavaNotFound(f"JAVA_HOME is {home}, where there is no bin/java") from None
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    release = _JAVA_VERSION.search(said)
+    if release and int(release[1]) < _OLDEST_JAVA:
+        raise JavaNotFound(f"{java} is Java {release[1]}") from None

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lakescan.predicate import TRUE, Predicate, columns_of, split_by_columns
-from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.pruning import matching_partitions
 from lakescan.stream.stream import StreamTask
 
@@ -18,8 +18,8 @@ from lakescan.stream.stream import StreamTask
 def narrowed(tasks: Sequence[StreamTask], columns: Sequence[str], wanted: Predicate) -> list[StreamTask]:
     """The tasks with these columns, in this order, and without files of which no row makes `wanted` true."""
     plans = {id(task.plan): _with_columns(task.plan, columns) for task in tasks}
-    found = [StreamTask(plans[id(task.plan)], _matching(task, columns, wanted)) for task in tasks]
-    return [task for task in found if isinstance(task.task, ReadyRows) or task.task.pieces.num_rows]
+    kept = [StreamTask(plans[id(task.plan)], _matching(task, columns, wanted)) for task in tasks]
+    return [task for task in kept if isinstance(task.task, ReadyRows) or task.task.pieces.num_rows]
 
 
 def _with_columns(plan: ReadPlan, columns: Sequence[str]) -> ReadPlan:
@@ -36,11 +36,11 @@ def _with_columns(plan: ReadPlan, columns: Sequence[str]) -> ReadPlan:
 
 
 def _matching(task: StreamTask, columns: Sequence[str], wanted: Predicate) -> ReadTask | ReadyRows:
-    found = task.task
-    if isinstance(found, ReadyRows):
-        return ReadyRows(found.rows.select(columns))
+    read_task = task.task
+    if isinstance(read_task, ReadyRows):
+        return ReadyRows(read_task.rows.select(columns))
     by_partition, _ = split_by_columns(wanted, tuple(task.plan.partition_columns))
     # Rows that are not given are counted from the task's first file on.
-    if by_partition == TRUE or found.skip_rows:
-        return found
-    return replace(found, pieces=matching_partitions(found.pieces, by_partition))
+    if by_partition == TRUE or read_task.skip_rows:
+        return read_task
+    return replace(read_task, pieces=matching_partitions(read_task.pieces, by_partition))

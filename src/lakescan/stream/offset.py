@@ -19,14 +19,14 @@ def not_begun() -> dict[str, Any]:
     return {_KEY: FORMAT}
 
 
-def parsed(found: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Offset]) -> _Offset | None:
+def parsed(fields: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Offset]) -> _Offset | None:
     """What `read` makes of the offset, None for a stream that has not begun."""
-    text = json.dumps(dict(found))
-    if found.get(_KEY) != FORMAT:
+    text = json.dumps(dict(fields))
+    if fields.get(_KEY) != FORMAT:
         raise InvalidOffset(text, f"its format is not {FORMAT}, the one that this release of Lakescan reads")
-    if dict(found) == not_begun():
+    if dict(fields) == not_begun():
         return None
     try:
-        return read(found)
+        return read(fields)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidOffset(text, f"it is malformed ({error!r})") from error

@@ -58,5 +58,5 @@ def _count(text: str) -> int | None:
 
 def _bytes(text: str) -> int | None:
     """A size as Spark writes it: 1048576, 1m, 10MB, 1gib."""
-    found = _SIZE.fullmatch(text.strip().lower())
-    return int(found[1]) * _UNITS[found[2]] if found and found[2] in _UNITS else None
+    match = _SIZE.fullmatch(text.strip().lower())
+    return int(match[1]) * _UNITS[match[2]] if match and match[2] in _UNITS else None

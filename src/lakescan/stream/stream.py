@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 
 Offset = Mapping[str, Any]
 
@@ -60,7 +60,7 @@ class PinnedStream(Protocol):
 
     @property
     def schema_json(self) -> str:
-        """The rows' schema as JSON (see `schema.py`)."""
+        """The rows' schema as JSON (see `types/schema.py`)."""
 
     @property
     def schema(self) -> pa.Schema: ...

@@ -19,12 +19,12 @@ _TEXT = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def moment_of(found: str | datetime, zone: str) -> datetime:
+def moment_of(given: str | datetime, zone: str) -> datetime:
     """The moment, with a zone."""
     try:
-        moment, own = (found, None) if isinstance(found, datetime) else _parsed(found.strip())
+        moment, own = (given, None) if isinstance(given, datetime) else _parsed(given.strip())
     except ValueError as error:
-        raise _invalid(found) from error
+        raise _invalid(given) from error
     if moment.tzinfo is not None:
         return moment
     local = pa.array([moment], pa.timestamp("us"))
@@ -32,11 +32,11 @@ def moment_of(found: str | datetime, zone: str) -> datetime:
     try:
         return _EPOCH + timedelta(microseconds=micros)
     except OverflowError as error:
-        raise _invalid(found) from error
+        raise _invalid(given) from error
 
 
-def _invalid(found: str | datetime) -> InvalidVersion:
-    return InvalidVersion(found, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.")
+def _invalid(given: str | datetime) -> InvalidVersion:
+    return InvalidVersion(given, "write a time as 2024-01-31 or 2024-01-31T12:00:00+00:00.")
 
 
 def _parsed(text: str) -> tuple[datetime, str | None]:

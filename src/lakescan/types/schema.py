@@ -109,12 +109,12 @@ def _with_lengths(field: pa.Field, raw: str) -> tuple[pa.Field, str]:
         while rest[:1] not in ("", ">"):
             rest = _behind_a_field(rest)
         return field.with_type(pa.struct(children)), _after(rest, ">")
-    found = _LEAF.match(raw)
-    if found is None or pa.types.is_nested(kind):
+    leaf = _LEAF.match(raw)
+    if leaf is None or pa.types.is_nested(kind):
         return field, raw
-    length = _PADDED.match(found[0])
+    length = _PADDED.match(leaf[0])
     noted = {**(field.metadata or {}), CHAR_LENGTH: length[1].encode()} if length else field.metadata
-    return field.with_metadata(noted), raw[found.end() :]
+    return field.with_metadata(noted), raw[leaf.end() :]
 
 
 def _behind_a_field(text: str) -> str:
@@ -155,20 +155,22 @@ def padded(values: pa.Array, field: pa.Field) -> pa.Array:
     return values if length is None else pc.utf8_rpad(values, length)
 
 
-def _type(found: Any, path: str) -> pa.DataType:
-    if isinstance(found, str):
-        primitive = primitive_type(found)
+def _type(type_json: Any, path: str) -> pa.DataType:
+    if isinstance(type_json, str):
+        primitive = primitive_type(type_json)
         if primitive is None:
-            raise UnsupportedType(path, found)
+            raise UnsupportedType(path, type_json)
         return primitive
-    kind = found.get("type")
+    kind = type_json.get("type")
     if kind == "struct":
-        return pa.struct([_field(field, f"{path}.") for field in found["fields"]])
+        return pa.struct([_field(field, f"{path}.") for field in type_json["fields"]])
     if kind == "array":
-        return pa.list_(pa.field("element", _type(found["elementType"], f"{path}.element"), found["containsNull"]))
+        return pa.list_(
+            pa.field("element", _type(type_json["elementType"], f"{path}.element"), type_json["containsNull"])
+        )
     if kind == "map":
-        key = pa.field("key", _type(found["keyType"], f"{path}.key"), nullable=False)
-        value = pa.field("value", _type(found["valueType"], f"{path}.value"), found["valueContainsNull"])
+        key = pa.field("key", _type(type_json["keyType"], f"{path}.key"), nullable=False)
+        value = pa.field("value", _type(type_json["valueType"], f"{path}.value"), type_json["valueContainsNull"])
         return pa.map_(key, value)
     raise UnsupportedType(path, str(kind))
 
@@ -200,30 +202,30 @@ def collation_of(field: pa.Field) -> str | None:
     return None if name.split(".")[-1] == _BYTEWISE.split(".")[-1] else name
 
 
-def prune(schema: pa.Schema, twin: pa.Schema, paths: Collection[tuple[str, ...]]) -> tuple[pa.Schema, pa.Schema]:
-    """Both schemas with only the fields at `paths` (names of `schema`); `twin` has the same shape, other names."""
-    kept = _prune_fields(list(schema), list(twin), set(paths))
+def prune(schema: pa.Schema, physical: pa.Schema, paths: Collection[tuple[str, ...]]) -> tuple[pa.Schema, pa.Schema]:
+    """Both schemas with only the fields at `paths` (names of `schema`); `physical` has the same shape, other names."""
+    kept = _prune_fields(list(schema), list(physical), set(paths))
     return pa.schema([first for first, _ in kept]), pa.schema([second for _, second in kept])
 
 
 def _prune_fields(
-    fields: list[pa.Field], twins: list[pa.Field], paths: set[tuple[str, ...]]
+    fields: list[pa.Field], physical_fields: list[pa.Field], paths: set[tuple[str, ...]]
 ) -> list[tuple[pa.Field, pa.Field]]:
     kept = []
     by_name: dict[str, set[tuple[str, ...]]] = {}
     for path in paths:
         by_name.setdefault(path[0], set()).add(path[1:])
-    for field, twin in zip(fields, twins, strict=True):
+    for field, physical in zip(fields, physical_fields, strict=True):
         below = by_name.get(field.name)
         if not below:
             continue
         if () in below or not pa.types.is_struct(field.type):
-            kept.append((field, twin))
+            kept.append((field, physical))
             continue
-        children = _prune_fields(list(field.type), list(twin.type), below)
+        children = _prune_fields(list(field.type), list(physical.type), below)
         if children:
             first, second = zip(*children, strict=True)
-            kept.append((field.with_type(pa.struct(first)), twin.with_type(pa.struct(second))))
+            kept.append((field.with_type(pa.struct(first)), physical.with_type(pa.struct(second))))
     return kept
 
 
@@ -240,38 +242,38 @@ def leaf_paths(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> set[t
 def field_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.Field | None:
     """The field at a path of names, through structs only."""
     fields: Iterable[pa.Field] = schema
-    found = None
+    reached = None
     for name in path:
-        found = next((field for field in fields if field.name == name), None)
-        if found is None:
+        reached = next((field for field in fields if field.name == name), None)
+        if reached is None:
             return None
-        fields = list(found.type) if pa.types.is_struct(found.type) else []
-    return found
+        fields = list(reached.type) if pa.types.is_struct(reached.type) else []
+    return reached
 
 
-def twin_of(wanted: pa.Schema, schema: pa.Schema, twin: pa.Schema) -> pa.Schema:
-    """The part of `twin` that `wanted` is of `schema`: the same fields, nested ones too, in `wanted`'s order."""
-    return pa.schema(_twin_fields(list(wanted), list(schema), list(twin)))
+def physical_part(wanted: pa.Schema, schema: pa.Schema, physical: pa.Schema) -> pa.Schema:
+    """The part of `physical` that `wanted` is of `schema`: the same fields, nested ones too, in `wanted`'s order."""
+    return pa.schema(_physical_fields(list(wanted), list(schema), list(physical)))
 
 
-def _twin_fields(wanted: list[pa.Field], fields: list[pa.Field], twins: list[pa.Field]) -> list[pa.Field]:
-    pairs = {field.name: (field, twin) for field, twin in zip(fields, twins, strict=True)}
-    return [_twin_field(field, *pairs[field.name]) for field in wanted]
+def _physical_fields(wanted: list[pa.Field], fields: list[pa.Field], physical_fields: list[pa.Field]) -> list[pa.Field]:
+    pairs = {field.name: (field, physical) for field, physical in zip(fields, physical_fields, strict=True)}
+    return [_physical_field(field, *pairs[field.name]) for field in wanted]
 
 
-def _twin_field(wanted: pa.Field, field: pa.Field, twin: pa.Field) -> pa.Field:
-    return twin.with_type(_twin_type(wanted.type, field.type, twin.type))
+def _physical_field(wanted: pa.Field, field: pa.Field, physical: pa.Field) -> pa.Field:
+    return physical.with_type(_physical_type(wanted.type, field.type, physical.type))
 
 
-def _twin_type(wanted: pa.DataType, type_: pa.DataType, twin: pa.DataType) -> pa.DataType:
+def _physical_type(wanted: pa.DataType, type_: pa.DataType, physical: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(wanted):
-        return pa.struct(_twin_fields(list(wanted), list(type_), list(twin)))
+        return pa.struct(_physical_fields(list(wanted), list(type_), list(physical)))
     if pa.types.is_list(wanted):
-        return pa.list_(_twin_field(wanted.value_field, type_.value_field, twin.value_field))
+        return pa.list_(_physical_field(wanted.value_field, type_.value_field, physical.value_field))
     if pa.types.is_map(wanted):
-        key = _twin_field(wanted.key_field, type_.key_field, twin.key_field)
-        return pa.map_(key, _twin_field(wanted.item_field, type_.item_field, twin.item_field))
-    return twin
+        key = _physical_field(wanted.key_field, type_.key_field, physical.key_field)
+        return pa.map_(key, _physical_field(wanted.item_field, type_.item_field, physical.item_field))
+    return physical
 
 
 def as_nullable(schema: pa.Schema) -> pa.Schema:

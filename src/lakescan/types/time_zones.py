@@ -58,19 +58,19 @@ def short_zone(name: str) -> str:
 
 def arrow_zone(name: str) -> str:
     """The zone as Arrow spells it: a region of the time zone database, or an offset of hours and minutes."""
-    found = short_zone(name)
-    if found in _UTC:
+    zone = short_zone(name)
+    if zone in _UTC:
         return "UTC"
-    if offset := _OFFSET.match(found):
+    if offset := _OFFSET.match(zone):
         sign, hours, minutes, seconds = offset.groups()
         if int(hours) > 18 or int(minutes or 0) > 59 or int(seconds or 0):
             raise InvalidTimeZone(name)
         return f"{sign}{int(hours):02d}:{int(minutes or 0):02d}"
     try:
-        ZoneInfo(found)
+        ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise InvalidTimeZone(name) from error
-    return found
+    return zone
 
 
 def instants(local: pa.Array, zone: str) -> pa.Array:
@@ -81,11 +81,11 @@ def instants(local: pa.Array, zone: str) -> pa.Array:
     name = arrow_zone(zone or "UTC")
     if name == "UTC":
         return local.cast(target)
-    found = pc.assume_timezone(local, name, ambiguous="earliest", nonexistent="latest")
-    skipped = pc.not_equal(pc.local_timestamp(found), local)
+    moments = pc.assume_timezone(local, name, ambiguous="earliest", nonexistent="latest")
+    skipped = pc.not_equal(pc.local_timestamp(moments), local)
     if not pc.any(skipped).as_py():
-        return found.cast(target)
+        return moments.cast(target)
     # Arrow gives the end of the gap. Java counts with the offset from before it, which is that of a moment earlier.
-    before = pc.subtract(found, _MICROSECOND)
+    before = pc.subtract(moments, _MICROSECOND)
     offset = pc.subtract(pc.local_timestamp(before), before.cast(target).cast(pa.timestamp("us")))
-    return pc.if_else(skipped, pc.subtract(local, offset).cast(target), found.cast(target))
+    return pc.if_else(skipped, pc.subtract(local, offset).cast(target), moments.cast(target))

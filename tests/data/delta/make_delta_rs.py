@@ -109,12 +109,12 @@ TABLES: dict[str, tuple[Callable[[str], None], str]] = {
 def read(path: Path, version: int) -> list[dict[str, Any]] | None:
     try:
         query = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(path, version))
-        found = plain_rows(pa.table(query.execute("SELECT * FROM t")))
+        actual = plain_rows(pa.table(query.execute("SELECT * FROM t")))
     except Exception as refused:
         if "not found" not in str(refused).lower():
             raise
         return None
-    return sorted(found, key=lambda row: json.dumps(row, sort_keys=True))
+    return sorted(actual, key=lambda row: json.dumps(row, sort_keys=True))
 
 
 def main() -> None:
@@ -123,9 +123,9 @@ def main() -> None:
             make, features = TABLES[name]
             path = Path(folder) / name
             make(str(path))
-            found = [read(path, version) for version in range(deltalake.DeltaTable(path).version() + 1)]
+            versions = [read(path, version) for version in range(deltalake.DeltaTable(path).version() + 1)]
             by = f"delta-rs {deltalake.__version__}"
-            keep(path, HERE / name, ["delta-rs", *features.split(", ")], written_by=by, versions=found)
+            keep(path, HERE / name, ["delta-rs", *features.split(", ")], written_by=by, versions=versions)
 
 
 if __name__ == "__main__":

@@ -103,8 +103,8 @@ class Writer:
             **options,
         }
 
-    def __call__(self, found: list[tuple[Any, ...]], operation: str = "insert") -> None:
-        frame = self.spark.createDataFrame(found, SCHEMA).coalesce(1).write.format("hudi").options(**self.options)
+    def __call__(self, given: list[tuple[Any, ...]], operation: str = "insert") -> None:
+        frame = self.spark.createDataFrame(given, SCHEMA).coalesce(1).write.format("hudi").options(**self.options)
         frame.option("hoodie.datasource.write.operation", operation).mode("append").save(str(self.path))
 
 
@@ -205,13 +205,13 @@ def expected(spark: SparkSession, path: Path, filters: list[str]) -> dict[str, A
     """What Hudi reads of a table, with its own data skipping."""
     settings = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
     frame = spark.read.format("hudi").options(**settings).load(str(path))
-    found: dict[str, Any] = {"ids": _ids(frame), "filters": {}}
-    found["rows"] = rows_of(frame)
+    known: dict[str, Any] = {"ids": _ids(frame), "filters": {}}
+    known["rows"] = rows_of(frame)
     if path.name.startswith("log_only"):
-        found["instants"] = {}
+        known["instants"] = {}
         for instant in _instants(spark, path):
             then = spark.read.format("hudi").option("as.of.instant", instant).load(str(path))
-            found["instants"][instant] = _rows(then)
+            known["instants"][instant] = _rows(then)
     for filter_ in filters:
         kept = frame.where(filter_)
         ids = _ids(kept)
@@ -219,8 +219,8 @@ def expected(spark: SparkSession, path: Path, filters: list[str]) -> dict[str, A
         plan.executeCollect()
         leaves = plan.collectLeaves()
         metric = leaves.apply(0).metrics().get("numFiles")
-        found["filters"][filter_] = {"ids": ids, "files": metric.get().value() if metric.isDefined() else None}
-    return found
+        known["filters"][filter_] = {"ids": ids, "files": metric.get().value() if metric.isDefined() else None}
+    return known
 
 
 def _rows(frame: Any) -> list[list[Any]]:
@@ -228,13 +228,13 @@ def _rows(frame: Any) -> list[list[Any]]:
 
 
 def _instants(spark: SparkSession, path: Path) -> list[str]:
-    found = spark.sql(f"call show_timeline(path => '{path}', limit => 100)").collect()
-    done = [row for row in found if row["action"] in ("commit", "deltacommit") and row["state"] == "COMPLETED"]
+    timeline = spark.sql(f"call show_timeline(path => '{path}', limit => 100)").collect()
+    done = [row for row in timeline if row["action"] in ("commit", "deltacommit") and row["state"] == "COMPLETED"]
     return sorted(row["instant_time"] for row in done)
 
 
 def _ids(frame: Any) -> list[int]:
-    return sorted(found["id"] for found in frame.select("id").collect())
+    return sorted(each["id"] for each in frame.select("id").collect())
 
 
 def main() -> None:

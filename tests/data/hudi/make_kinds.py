@@ -150,11 +150,11 @@ class Kind:
 
     @property
     def features(self) -> set[str]:
-        found = {f"version {self.version}", "merge on read" if self.merge else "copy on write", f"{self.keys} keys"}
-        found |= {"hive style"} if self.hive_style else set()
-        found |= {"no meta fields"} if not self.meta_fields else set()
-        found |= {"metadata table"} if self.metadata_table else set()
-        return found | ({f"{self.log_format} log blocks"} if self.merge else set())
+        features = {f"version {self.version}", "merge on read" if self.merge else "copy on write", f"{self.keys} keys"}
+        features |= {"hive style"} if self.hive_style else set()
+        features |= {"no meta fields"} if not self.meta_fields else set()
+        features |= {"metadata table"} if self.metadata_table else set()
+        return features | ({f"{self.log_format} log blocks"} if self.merge else set())
 
 
 class Table:
@@ -180,9 +180,9 @@ class Table:
         self.spark.sql(statement.replace("TABLE_", self.name))
 
     def instants(self) -> list[str]:
-        found = self.spark.sql(f"call show_timeline(path => '{self.path}', limit => 100)").collect()
+        timeline = self.spark.sql(f"call show_timeline(path => '{self.path}', limit => 100)").collect()
         done = {"commit", "deltacommit", "replacecommit", "clustering", "compaction"}
-        return sorted(row["instant_time"] for row in found if row["action"] in done and row["state"] == "COMPLETED")
+        return sorted(row["instant_time"] for row in timeline if row["action"] in done and row["state"] == "COMPLETED")
 
 
 def two_commits(table: Table) -> None:

@@ -122,9 +122,9 @@ def main() -> None:
                     continue
                 table = Table(spark, Path(folder) / name, log_format)
                 make(table)
-                found = rows_of(spark.read.format("hudi").options(**table.read_options).load(str(table.path)))
+                rows = rows_of(spark.read.format("hudi").options(**table.read_options).load(str(table.path)))
                 features = ["merge on read", "version 9", f"{log_format} log blocks", make.__name__.replace("_", " ")]
-                keep(table.path, HERE / name, features, written_by=f"Hudi on Spark {spark.version}", rows=found)
+                keep(table.path, HERE / name, features, written_by=f"Hudi on Spark {spark.version}", rows=rows)
         spark.stop()
 
 

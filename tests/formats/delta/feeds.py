@@ -20,5 +20,5 @@ def rows(*ids: int) -> pa.Table:
 
 
 def changes(table: DeltaBuilder, start: int, end: int | None = None) -> list[tuple[str, int, int]]:
-    found = open_delta(table.path).changes(start, end).to_arrow().to_pylist()
-    return sorted((row["_change_type"], row["id"], row["_commit_version"]) for row in found)
+    actual = open_delta(table.path).changes(start, end).to_arrow().to_pylist()
+    return sorted((row["_change_type"], row["id"], row["_commit_version"]) for row in actual)

@@ -116,8 +116,8 @@ def test_every_version_on_the_way_is_what_a_new_reader_sees(table: DeltaBuilder,
         assert contents(now) == contents(fresh)
         assert now.num_files == len(live)
         for predicate in ("p = 1", f"id = {10 * at - 5}"):
-            found = [snapshot.scan().filter(predicate).build().files()["path"].to_pylist() for snapshot in (now, fresh)]
-            assert sorted(found[0]) == sorted(found[1])
+            paths = [snapshot.scan().filter(predicate).build().files()["path"].to_pylist() for snapshot in (now, fresh)]
+            assert sorted(paths[0]) == sorted(paths[1])
 
 
 def test_versions_that_are_gone_leave_nothing_behind(table: DeltaBuilder) -> None:

@@ -36,8 +36,10 @@ def built(path: Path, stats: str = "json", **how: Any) -> DeltaBuilder:
     return table
 
 
-def counted(found: pa.Table) -> list[tuple[Any, ...]]:
-    rows = zip(found["size"].to_pylist(), found["deletion_vector"].to_pylist(), found["rows"].to_pylist(), strict=True)
+def counted(census: pa.Table) -> list[tuple[Any, ...]]:
+    rows = zip(
+        census["size"].to_pylist(), census["deletion_vector"].to_pylist(), census["rows"].to_pylist(), strict=True
+    )
     return sorted(rows, key=str)
 
 
@@ -60,8 +62,8 @@ def test_a_large_checkpoint_is_counted_as_it_is_listed(stats: str, how: dict[str
 
 def test_counting_lists_no_file(tmp_path: Path) -> None:
     snapshot: Any = lakescan.open(built(tmp_path / "t").root).snapshot()
-    found = inspect(snapshot)
-    assert (found.files, found.rows, found.uncounted_files, found.deleted_rows) == (12, None, 1, 5)
+    inspection = inspect(snapshot)
+    assert (inspection.files, inspection.rows, inspection.uncounted_files, inspection.deleted_rows) == (12, None, 1, 5)
     assert "live_files" not in vars(snapshot._replay)
 
 

@@ -101,8 +101,8 @@ def test_statistics_skip_files_and_never_a_changed_row(tmp_path: Path) -> None:
     table.append(rows(*range(100, 110)))
     table.delete(first, {3})
     scan = open_delta(table.path).changes(0).scan().filter("id < 50").select("id", "_change_type").build()
-    found = sorted((row["_change_type"], row["id"]) for row in scan.to_arrow().to_pylist())
-    assert found == [("delete", 3), *[("insert", at) for at in range(10)]]
+    actual = sorted((row["_change_type"], row["id"]) for row in scan.to_arrow().to_pylist())
+    assert actual == [("delete", 3), *[("insert", at) for at in range(10)]]
     assert scan.report().files_planned == 2
 
 
@@ -119,8 +119,8 @@ def test_the_time_of_a_change_is_the_commits_own_or_its_files(tmp_path: Path) ->
     own = {**ON, "delta.enableInCommitTimestamps": "true"}
     table = DeltaBuilder(tmp_path / "t", SCHEMA, properties=own)
     table.commit({"commitInfo": {"inCommitTimestamp": 1_600_000_000_123}}, table.add(rows(0)))
-    found = open_delta(table.path).changes(1).to_arrow()["_commit_timestamp"].to_pylist()
-    assert [moment.isoformat() for moment in found] == ["2020-09-13T12:26:40.123000+00:00"]
+    moments = open_delta(table.path).changes(1).to_arrow()["_commit_timestamp"].to_pylist()
+    assert [moment.isoformat() for moment in moments] == ["2020-09-13T12:26:40.123000+00:00"]
 
 
 def test_a_removed_file_whose_partition_is_not_in_the_log_is_refused(tmp_path: Path) -> None:

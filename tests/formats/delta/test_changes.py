@@ -42,14 +42,14 @@ def test_every_range_gives_the_changes_that_delta_spark_gives(name: str, tmp_pat
                 with pytest.raises((IncompatibleChanges, ChangesNotRecorded)):
                     table.changes(start, end)
             continue
-        found = table.changes(start, end)
-        assert found.schema.names == wanted["columns"]
-        assert in_order(found.to_arrow().to_pylist()) == in_order(wanted["rows"]), (start, end)
+        changed = table.changes(start, end)
+        assert changed.schema.names == wanted["columns"]
+        assert in_order(changed.to_arrow().to_pylist()) == in_order(wanted["rows"]), (start, end)
 
 
 def test_a_rename_inside_the_range_gives_every_row_under_the_newer_name(tmp_path: Path) -> None:
     root, expected = copied("changes_evolved", tmp_path)
-    single = [found["rows"] for found in expected["changes"] if found["start"] == found["end"] in range(3, 8)]
+    single = [change["rows"] for change in expected["changes"] if change["start"] == change["end"] in range(3, 8)]
     renamed = [{("word" if key == "v" else key): row[key] for key in row} for rows in single for row in rows]
     assert len(renamed) == 8
     assert in_order(open_delta(root).changes(3, 7).to_arrow().to_pylist()) == in_order(renamed)
@@ -160,8 +160,8 @@ def test_a_range_of_times_has_the_commits_from_the_first_not_before_to_the_last_
     open_ = open_delta(table.path)
 
     def versions(start: Any, end: Any = None) -> tuple[int, int]:
-        found = open_.changes(start, end)
-        return found.start, found.end
+        changed = open_.changes(start, end)
+        return changed.start, changed.end
 
     assert versions(times[1], times[2]) == (1, 2)
     assert versions(times[1] - hour, times[2] + hour) == (1, 2)
@@ -186,8 +186,8 @@ def test_a_range_outside_the_log_is_an_error_that_names_the_log(tmp_path: Path, 
 def test_a_time_without_a_zone_is_in_the_readers(tmp_path: Path) -> None:
     table, _ = _timed(tmp_path)
     # Midnight in New York is five hours after midnight in UTC, when version 1 was committed.
-    found = open_delta(table.path, time_zone="America/New_York").changes("2024-01-02", "2024-01-03T12:00:00")
-    assert (found.start, found.end) == (2, 2)
+    changed = open_delta(table.path, time_zone="America/New_York").changes("2024-01-02", "2024-01-03T12:00:00")
+    assert (changed.start, changed.end) == (2, 2)
 
 
 def test_a_path_that_names_a_version_has_neither_changes_nor_history(tmp_path: Path) -> None:
@@ -249,9 +249,9 @@ def test_a_range_is_given_in_the_newest_schema_where_its_rows_fit(tmp_path: Path
         changes(table, 1, 2)
     table.schema = whole
     table.commit(table.metadata())
-    found = open_delta(table.path).changes(1, 2).to_arrow()
-    assert found.schema.names[:2] == ["id", "v"]
-    assert sorted((row["_change_type"], row["id"], row["v"]) for row in found.to_pylist()) == [
+    changed = open_delta(table.path).changes(1, 2).to_arrow()
+    assert changed.schema.names[:2] == ["id", "v"]
+    assert sorted((row["_change_type"], row["id"], row["v"]) for row in changed.to_pylist()) == [
         ("delete", 1, "v1"),
         ("delete", 2, "v2"),
         ("insert", 1, "v1"),
@@ -266,8 +266,8 @@ def test_an_older_range_has_the_columns_that_were_added_since(tmp_path: Path) ->
     added = {"name": "new", "type": "integer", "nullable": True, "metadata": {}}
     table.schema = {"type": "struct", "fields": [*table.schema["fields"], added]}
     table.commit(table.metadata())
-    (found,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
-    assert (found["id"], found["v"], found["new"]) == (1, "v1", None)
+    (row,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
+    assert (row["id"], row["v"], row["new"]) == (1, "v1", None)
 
 
 def test_a_range_that_does_not_fit_the_newest_schema_is_given_in_its_own(tmp_path: Path) -> None:
@@ -275,5 +275,5 @@ def test_a_range_that_does_not_fit_the_newest_schema_is_given_in_its_own(tmp_pat
     table.append(rows(1))
     table.schema = {"type": "struct", "fields": table.schema["fields"][:1]}
     table.commit(table.metadata())
-    (found,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
-    assert (found["id"], found["v"]) == (1, "v1")
+    (row,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
+    assert (row["id"], row["v"]) == (1, "v1")

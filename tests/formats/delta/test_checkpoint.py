@@ -38,8 +38,8 @@ def _build(root: Path, **arguments: Any) -> DeltaBuilder:
 
 def _rows(path: str, version: int | None = None, where: Any = None) -> list[tuple[Any, ...]]:
     scan = lakescan.open(path).snapshot(version).scan()
-    found = (scan if where is None else scan.filter(where)).build().to_arrow()
-    return sorted(found.to_pylist(), key=lambda row: row["id"])
+    table = (scan if where is None else scan.filter(where)).build().to_arrow()
+    return sorted(table.to_pylist(), key=lambda row: row["id"])
 
 
 def _theirs(path: str) -> list[Any]:
@@ -97,12 +97,12 @@ def test_statistics_in_a_checkpoint_skip_files_in_whichever_form_they_are(
 def test_a_file_without_parsed_statistics_falls_back_to_its_json_statistics(tmp_path: Path) -> None:
     table = _build(tmp_path)
     (file,) = table.checkpoint(stats="both", parsed=DATA)
-    found = pq.read_table(file)
-    rows = found.to_pylist()
+    checkpoint = pq.read_table(file)
+    rows = checkpoint.to_pylist()
     for row in rows:
         if row["add"] and row["add"]["path"].endswith("6.parquet"):
             row["add"]["stats_parsed"] = None
-    pq.write_table(pa.Table.from_pylist(rows, found.schema), file)
+    pq.write_table(pa.Table.from_pylist(rows, checkpoint.schema), file)
     scan = lakescan.open(table.path).snapshot().scan().filter(col("id") < 30).build()
     assert not any(path.endswith("6.parquet") for path in scan.files()["path"].to_pylist())
 

@@ -28,8 +28,8 @@ def ids(table: DeltaBuilder) -> list[int]:
 
 
 def changed(file: Path, **fields: Any) -> None:
-    found = {**json.loads(file.read_text()), **fields}
-    file.write_text(json.dumps({key: value for key, value in found.items() if value is not None}))
+    content = {**json.loads(file.read_text()), **fields}
+    file.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
 
 
 def test_a_checksum_that_agrees_changes_nothing(tmp_path: Path) -> None:

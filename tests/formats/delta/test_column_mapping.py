@@ -33,8 +33,8 @@ def test_physical_names_are_given_at_every_depth_and_ids_only_in_id_mode() -> No
 
 
 def test_without_mapping_the_names_stay_and_ids_are_not_used() -> None:
-    found = physical_names(schema(), "none")
-    assert [(field["name"], field["metadata"]) for field in found["fields"]] == [("a", {}), ("l", {}), ("m", {})]
+    renamed = physical_names(schema(), "none")
+    assert [(field["name"], field["metadata"]) for field in renamed["fields"]] == [("a", {}), ("l", {}), ("m", {})]
 
 
 def test_an_unknown_mode_is_refused_by_name(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_an_unknown_mode_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_users_see_comments_and_not_deltas_own_notes() -> None:
-    found = without_delta_metadata(schema())
-    assert found["fields"][0]["metadata"] == {"comment": "kept"}
-    assert found["fields"][1]["type"]["elementType"]["fields"][0]["metadata"] == {"comment": "kept"}
+    shown = without_delta_metadata(schema())
+    assert shown["fields"][0]["metadata"] == {"comment": "kept"}
+    assert shown["fields"][1]["type"]["elementType"]["fields"][0]["metadata"] == {"comment": "kept"}
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
@@ -61,7 +61,7 @@ def test_a_mapped_table_is_filtered_partitioned_and_read_in_logical_names(tmp_pa
     snapshot = lakescan.open(builder.path).snapshot()
     assert snapshot.schema.names == ["p q", "id", "a.b"]
     assert snapshot.partition_columns == ("p q",)
-    assert not set(snapshot.source_schema.names) & set(snapshot.schema.names)
+    assert not set(snapshot.physical_schema.names) & set(snapshot.schema.names)
     for filter in ("`p q` = 'part1'", "id = 1", "`a.b` = 'v1'"):
         scan = snapshot.scan().filter(filter).build()
         assert scan.files().num_rows == 1

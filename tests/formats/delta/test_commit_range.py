@@ -35,31 +35,31 @@ def mapped_at_two(root: Path) -> DeltaBuilder:
 def test_each_commit_has_the_metadata_of_its_own_version(tmp_path: Path) -> None:
     built = mapped_at_two(tmp_path)
     built.append(ids(20, 29))
-    found = list(delta(built.path).commits(0))
-    assert [commit.version for commit in found] == [0, 1, 2, 3]
-    assert [commit.metadata.mapping_mode for commit in found] == ["none", "none", "name", "name"]
-    assert [commit.protocol.reader_version for commit in found] == [1, 1, 3, 3]
-    assert [commit.changes_state for commit in found] == [True, False, True, False]
-    assert found[1].metadata.source_schema.names == ["id"]
-    assert found[3].metadata.source_schema.names != ["id"]
+    commits = list(delta(built.path).commits(0))
+    assert [commit.version for commit in commits] == [0, 1, 2, 3]
+    assert [commit.metadata.mapping_mode for commit in commits] == ["none", "none", "name", "name"]
+    assert [commit.protocol.reader_version for commit in commits] == [1, 1, 3, 3]
+    assert [commit.changes_state for commit in commits] == [True, False, True, False]
+    assert commits[1].metadata.physical_schema.names == ["id"]
+    assert commits[3].metadata.physical_schema.names != ["id"]
 
 
 def test_statistics_are_read_with_the_names_of_their_own_version(tmp_path: Path) -> None:
     built = mapped_at_two(tmp_path)
     bounds = []
     for commit in delta(built.path).commits(1, 2):
-        found = commit.statistics(commit.adds, [Column(("id",))]).to_pylist()[0]
-        bounds.append((found["minimum"]["id"], found["maximum"]["id"]))
+        statistics = commit.statistics(commit.adds, [Column(("id",))]).to_pylist()[0]
+        bounds.append((statistics["minimum"]["id"], statistics["maximum"]["id"]))
     assert bounds == [(0, 9), (10, 19)]
 
 
 def test_a_range_that_starts_in_the_middle_begins_with_the_snapshot_there(tmp_path: Path) -> None:
     built = mapped_at_two(tmp_path)
     built.append(ids(20, 29))
-    found = list(delta(built.path).commits(3))
-    assert [commit.version for commit in found] == [3]
-    assert found[0].metadata.mapping_mode == "name"
-    assert not found[0].changes_state
+    commits = list(delta(built.path).commits(3))
+    assert [commit.version for commit in commits] == [3]
+    assert commits[0].metadata.mapping_mode == "name"
+    assert not commits[0].changes_state
 
 
 def test_file_actions_come_in_the_commits_order_with_their_flags(tmp_path: Path) -> None:

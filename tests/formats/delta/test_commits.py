@@ -26,8 +26,8 @@ def remove(path: str, **more: Any) -> dict[str, Any]:
 
 
 def vector(where: str, offset: int | None = 1) -> dict[str, Any]:
-    found = {"storageType": "u", "pathOrInlineDv": where, "sizeInBytes": 1, "cardinality": 1}
-    return {"deletionVector": found if offset is None else {**found, "offset": offset}}
+    descriptor = {"storageType": "u", "pathOrInlineDv": where, "sizeInBytes": 1, "cardinality": 1}
+    return {"deletionVector": descriptor if offset is None else {**descriptor, "offset": offset}}
 
 
 def live(*texts: CommitText) -> list[str]:
@@ -57,8 +57,8 @@ def test_a_local_path_with_and_without_its_scheme_is_one_file() -> None:
 
 
 def test_every_file_that_a_commit_mentions_is_touched_so_that_a_checkpoints_is_not_used() -> None:
-    found = file_actions([text(add("a"), remove("b"), add("c", **vector("x")))], ())
-    assert len(set(found.touched.to_pylist())) == 3
+    actions = file_actions([text(add("a"), remove("b"), add("c", **vector("x")))], ())
+    assert len(set(actions.touched.to_pylist())) == 3
 
 
 def test_commits_without_file_actions_and_no_commits_at_all_have_no_files() -> None:
@@ -68,8 +68,8 @@ def test_commits_without_file_actions_and_no_commits_at_all_have_no_files() -> N
 
 def test_partition_values_are_texts_by_name_and_null_where_absent() -> None:
     values = [{"p": "x", "q.r": ""}, {"p": None}, {}]
-    found = file_actions([text(*(add(f"f{n}", partitionValues=v) for n, v in enumerate(values)))], ["p", "q.r"])
-    assert found.adds["partition"].to_pylist() == [
+    actions = file_actions([text(*(add(f"f{n}", partitionValues=v) for n, v in enumerate(values)))], ["p", "q.r"])
+    assert actions.adds["partition"].to_pylist() == [
         {"p": "x", "q.r": ""},
         {"p": None, "q.r": None},
         {"p": None, "q.r": None},
@@ -78,13 +78,13 @@ def test_partition_values_are_texts_by_name_and_null_where_absent() -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n"])
 def test_lines_may_end_as_they_do_on_windows_and_may_be_blank(newline: str) -> None:
-    found = text(add("a"), {"metaData": {"id": "x"}}, add("b"), newline=newline)
-    assert live(found) == ["a", "b"]
-    assert list(found.actions("metaData")) == [{"id": "x"}]
+    commit = text(add("a"), {"metaData": {"id": "x"}}, add("b"), newline=newline)
+    assert live(commit) == ["a", "b"]
+    assert list(commit.actions("metaData")) == [{"id": "x"}]
 
 
 def test_an_action_is_found_by_its_key_and_not_by_a_value_or_a_path_that_looks_like_it() -> None:
-    found = text(
+    commit = text(
         {"commitInfo": {"operation": "metaData", "metaData": {"id": "inside"}}},
         add('"metaData"'),
         add("x", tags={"metaData": "y"}),
@@ -92,8 +92,8 @@ def test_an_action_is_found_by_its_key_and_not_by_a_value_or_a_path_that_looks_l
         {"metaData": None},
         {"metaData": {"id": "last"}},
     )
-    assert [action["id"] for action in found.actions("metaData")] == ["first", "last"]
-    assert live(found) == ['"metaData"', "x"]
+    assert [action["id"] for action in commit.actions("metaData")] == ["first", "last"]
+    assert live(commit) == ['"metaData"', "x"]
 
 
 def test_a_line_may_be_very_long() -> None:
@@ -147,7 +147,7 @@ def test_commits_are_read_in_their_order_and_a_vanished_one_is_named(tmp_path: P
         (tmp_path / f"{number}.json").write_bytes(str(number).encode())
     commits = [Commit(number, f"{number}.json", 0) for number in range(20)]
     storage = Storage.at(tmp_path)
-    assert [found.text for found in read_commits(storage, commits, 19)] == [str(n).encode() for n in range(20)]
+    assert [commit.text for commit in read_commits(storage, commits, 19)] == [str(n).encode() for n in range(20)]
     (tmp_path / "7.json").unlink()
     with pytest.raises(MissingCommit, match=str(tmp_path / "7.json")):
         read_commits(storage, commits, 19)

@@ -36,9 +36,9 @@ def test_any_positions_come_back_from_any_kind_of_storage(
     storage: str, positions: set[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     builder = DeltaBuilder(tmp_path_factory.mktemp("t"), pa.schema([("id", pa.int64())]))
-    found = read(builder, builder.vector(positions, storage))
-    assert len(found) == len(positions)
-    assert list(found.bitmap) == sorted(positions)
+    deleted = read(builder, builder.vector(positions, storage))
+    assert len(deleted) == len(positions)
+    assert list(deleted.bitmap) == sorted(positions)
 
 
 @given(POSITIONS, st.integers(0, 2**33), st.integers(0, 300))
@@ -56,8 +56,8 @@ def test_dense_runs_and_bitmaps_are_read_as_well_as_single_positions(builder: De
     runs.run_optimize()
     data = struct.pack("<i", 1681511377) + runs.serialize()
     inline = {"storageType": "i", "pathOrInlineDv": encode85(data), "sizeInBytes": len(data)}
-    found = read(builder, {**inline, "cardinality": len(positions)})
-    assert found.between(99_990, 200_010).tolist() == [p for p in positions if 99_990 <= p < 200_010]
+    deleted = read(builder, {**inline, "cardinality": len(positions)})
+    assert deleted.between(99_990, 200_010).tolist() == [p for p in positions if 99_990 <= p < 200_010]
 
 
 def stored(builder: DeltaBuilder) -> tuple[dict[str, Any], Path]:
@@ -143,10 +143,10 @@ def test_damaged_inline_bytes_are_refused_or_still_delete_as_many_rows(data: st.
         damaged[data.draw(st.integers(4, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     descriptor = {"storageType": "i", "pathOrInlineDv": encode85(bytes(damaged)), "sizeInBytes": len(damaged)}
     try:
-        found = DeletionVectors(Storage("/nowhere")).deleted_rows({**descriptor, "cardinality": 3, "offset": None})
+        deleted = DeletionVectors(Storage("/nowhere")).deleted_rows({**descriptor, "cardinality": 3, "offset": None})
     except LakescanError:
         return
-    assert len(list(found.bitmap)) == len(found) == 3
+    assert len(list(deleted.bitmap)) == len(deleted) == 3
 
 
 def test_a_relative_vector_may_be_in_a_folder() -> None:

@@ -15,21 +15,21 @@ from tests.tables import DeltaBuilder
 _MAPS = ("operationParameters", "operationMetrics", "job", "notebook")
 
 
-def _rows(found: pa.Table) -> list[dict[str, Any]]:
+def _rows(history: pa.Table) -> list[dict[str, Any]]:
     return [
         {key: dict(value) if key in _MAPS and value is not None else value for key, value in row.items()}
-        for row in found.to_pylist()
+        for row in history.to_pylist()
     ]
 
 
 @pytest.mark.parametrize("name", tables())
 def test_the_history_is_the_one_that_delta_spark_describes(name: str, tmp_path: Path) -> None:
     root, expected = copied(name, tmp_path)
-    found = lakescan.open(root).history()
-    assert found["version"].to_pylist() == list(reversed(range(len(expected["versions"]))))
-    assert found.column_names == list(lakescan.open(root).history(0).column_names)
-    assert set(found.column_names) == set(expected["history"][0])
-    assert in_order(_rows(found)) == in_order(expected["history"])
+    history = lakescan.open(root).history()
+    assert history["version"].to_pylist() == list(reversed(range(len(expected["versions"]))))
+    assert history.column_names == list(lakescan.open(root).history(0).column_names)
+    assert set(history.column_names) == set(expected["history"][0])
+    assert in_order(_rows(history)) == in_order(expected["history"])
 
 
 def test_parameters_keep_their_json_and_null_stays_null(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from lakescan.formats.delta.log.commits import CommitText
 ADD = '{"add":{"path":"%s","size":1,"modificationTime":1,"dataChange":true,"partitionValues":{"p":"1"}}}'
 
 
-def texts(*found: str) -> Neighbours:
-    return Neighbours(tuple(CommitText(f"{at}.json", text.encode()) for at, text in enumerate(found)))
+def texts(*commits: str) -> Neighbours:
+    return Neighbours(tuple(CommitText(f"{at}.json", text.encode()) for at, text in enumerate(commits)))
 
 
 def paths(lines: pa.Table) -> list[str | None]:
-    return [None if found is None else found["path"] for found in lines["add"].to_pylist()]
+    return [None if action is None else action["path"] for action in lines["add"].to_pylist()]
 
 
 def test_each_has_its_own_lines_whatever_their_ends_are() -> None:

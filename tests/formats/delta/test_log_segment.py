@@ -37,7 +37,7 @@ def part(number: int, count: int) -> str:
 def test_without_a_checkpoint_a_version_is_all_commits_up_to_it(tmp_path: Path) -> None:
     listing = list_log(log_of(tmp_path, *map(commit, range(5))))
     assert listing.segment().version == 4
-    assert [found.version for found in listing.segment(2).commits] == [0, 1, 2]
+    assert [each.version for each in listing.segment(2).commits] == [0, 1, 2]
     assert listing.segment(2).checkpoint is None
     assert (listing.earliest, listing.latest) == (0, 4)
 
@@ -48,7 +48,7 @@ def test_the_newest_checkpoint_up_to_the_version_is_used_with_the_commits_after_
     for version, base, commits in ((7, 5, [6, 7]), (5, 5, []), (4, 2, [3, 4]), (1, None, [0, 1])):
         segment = listing.segment(version)
         assert (segment.checkpoint.version if segment.checkpoint else None) == base
-        assert [found.version for found in segment.commits] == commits
+        assert [each.version for each in segment.commits] == commits
 
 
 def test_a_checkpoint_alone_is_a_version(tmp_path: Path) -> None:
@@ -60,9 +60,9 @@ def test_a_checkpoint_alone_is_a_version(tmp_path: Path) -> None:
 def test_a_checkpoint_in_parts_counts_only_with_all_its_parts(tmp_path: Path) -> None:
     storage = log_of(tmp_path, *map(commit, range(4)), checkpoint(3, part(1, 2)))
     assert list_log(storage).segment().checkpoint is None
-    found = list_log(log_of(tmp_path, checkpoint(3, part(2, 2)))).segment().checkpoint
-    assert found is not None
-    assert [path.rsplit(".checkpoint.")[1] for path in found.paths] == [part(1, 2), part(2, 2)]
+    newest = list_log(log_of(tmp_path, checkpoint(3, part(2, 2)))).segment().checkpoint
+    assert newest is not None
+    assert [path.rsplit(".checkpoint.")[1] for path in newest.paths] == [part(1, 2), part(2, 2)]
 
 
 def test_parts_of_two_attempts_at_a_checkpoint_are_not_mixed(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_parts_of_two_attempts_at_a_checkpoint_are_not_mixed(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("rest", [f"{UUID}.parquet", f"{UUID}.json"])
 def test_a_v2_checkpoint_is_found_by_its_unique_name(tmp_path: Path, rest: str) -> None:
-    found = list_log(log_of(tmp_path, *map(commit, range(4)), checkpoint(2, rest))).segment().checkpoint
-    assert found is not None
-    assert (found.version, found.paths) == (2, (f"_delta_log/{checkpoint(2, rest)}",))
+    newest = list_log(log_of(tmp_path, *map(commit, range(4)), checkpoint(2, rest))).segment().checkpoint
+    assert newest is not None
+    assert (newest.version, newest.paths) == (2, (f"_delta_log/{checkpoint(2, rest)}",))
 
 
 def test_other_files_of_the_log_are_not_commits(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def edited(file: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
     """Each line of a log file after an edit; None takes it out, a list makes several of it."""
     lines: list[Any] = []
     for line in file.read_text().splitlines():
-        found = edit(json.loads(line))
-        lines.extend(found if isinstance(found, list) else [] if found is None else [found])
+        edited_line = edit(json.loads(line))
+        lines.extend(edited_line if isinstance(edited_line, list) else [] if edited_line is None else [edited_line])
     file.write_text("\n".join(map(json.dumps, lines)) + "\n")
 
 
@@ -52,24 +52,24 @@ def rewritten(file: Path, edit: Callable[[pa.Table], pa.Table]) -> None:
 
 
 def without(name: str) -> Callable[[pa.Table], pa.Table]:
-    return lambda found: found.drop_columns([name])
+    return lambda table: table.drop_columns([name])
 
 
 def with_add(**fields: Any) -> Callable[[pa.Table], pa.Table]:
     """The checkpoint's adds with some fields set, in whatever type the values have."""
 
-    def edit(found: pa.Table) -> pa.Table:
-        made = [row if row is None else {**row, **fields} for row in found["add"].to_pylist()]
-        types = {field.name: field.type for field in found.schema.field("add").type}
+    def edit(table: pa.Table) -> pa.Table:
+        made = [row if row is None else {**row, **fields} for row in table["add"].to_pylist()]
+        types = {field.name: field.type for field in table.schema.field("add").type}
         types |= {name: pa.array([value]).type for name, value in fields.items() if value is not None}
-        at = found.schema.get_field_index("add")
-        return found.set_column(at, "add", pa.array(made, pa.struct(list(types.items()))))
+        at = table.schema.get_field_index("add")
+        return table.set_column(at, "add", pa.array(made, pa.struct(list(types.items()))))
 
     return edit
 
 
-def doubled(found: pa.Table) -> pa.Table:
-    return pa.concat_tables([found, found.filter(found["add"].is_valid())])
+def doubled(table: pa.Table) -> pa.Table:
+    return pa.concat_tables([table, table.filter(table["add"].is_valid())])
 
 
 BROKEN: dict[str, Callable[[pa.Table], pa.Table]] = {
@@ -82,10 +82,10 @@ BROKEN: dict[str, Callable[[pa.Table], pa.Table]] = {
     "no partition values": with_add(partitionValues=None),
     "a vector that is text": with_add(deletionVector="x"),
     "every add twice": doubled,
-    "an add column of text": lambda found: found.set_column(
-        found.schema.get_field_index("add"), "add", pa.array(["x"] * len(found))
+    "an add column of text": lambda table: table.set_column(
+        table.schema.get_field_index("add"), "add", pa.array(["x"] * len(table))
     ),
-    "a path that is no text": lambda found: with_add(path=b"\xff\xfe")(found),
+    "a path that is no text": lambda table: with_add(path=b"\xff\xfe")(table),
 }
 
 
@@ -263,10 +263,10 @@ def _column(**fields: Any) -> dict[str, Any]:
 
 
 def _deep(depth: int) -> Any:
-    found: Any = "long"
+    type_: Any = "long"
     for _ in range(depth):
-        found = {"type": "array", "elementType": found, "containsNull": True}
-    return found
+        type_ = {"type": "array", "elementType": type_, "containsNull": True}
+    return type_
 
 
 @pytest.mark.parametrize(

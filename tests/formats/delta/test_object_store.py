@@ -73,10 +73,10 @@ def test_older_versions_their_history_and_changes_are_those_of_local_disk(locati
         assert _read(table, version=version) == _read(expected, version=version)
     assert _read(lakescan.open(f"{location}@v4")) == _read(expected, version=4)
     assert table.history().drop_columns(["timestamp"]) == expected.history().drop_columns(["timestamp"])
-    found, wanted = (source.changes(1, local.version).scan().build().to_arrow() for source in (table, expected))
-    assert found.num_rows > 50
+    rows, wanted = (source.changes(1, local.version).scan().build().to_arrow() for source in (table, expected))
+    assert rows.num_rows > 50
     stamp = ["_commit_timestamp"]
-    assert _in_order(found.drop_columns(stamp)) == _in_order(wanted.drop_columns(stamp))
+    assert _in_order(rows.drop_columns(stamp)) == _in_order(wanted.drop_columns(stamp))
 
 
 def test_a_time_means_the_version_that_the_store_had_then(location: str) -> None:
@@ -176,9 +176,9 @@ def test_a_file_that_is_gone_is_named(
         store.missing.add(part)
     else:
         store.remove(key)
-    with pytest.raises(error) as found:
+    with pytest.raises(error) as raised:
         (snapshot or table.snapshot()).scan().build().to_arrow()
-    assert f"s3://{BUCKET}/{key} " in str(found.value)
+    assert f"s3://{BUCKET}/{key} " in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,11 @@ class Opened:
 
             def read(self, count: int = -1) -> bytes:
                 start = self._file.tell()
-                found: bytes = self._file.read(count if count >= 0 else None)
+                content: bytes = self._file.read(count if count >= 0 else None)
                 # A Parquet file's footer is read with all that stands before it in the last 64 KiB.
-                if start + len(found) < self._file.size():
-                    self._read.update(range(start, start + len(found)))
-                return found
+                if start + len(content) < self._file.size():
+                    self._read.update(range(start, start + len(content)))
+                return content
 
             def seek(self, *where: int) -> int:
                 return int(self._file.seek(*where))
@@ -107,13 +107,13 @@ class Opened:
     def row_groups(self, file: Path, leaf: str) -> list[int]:
         """The row groups of which that leaf was read."""
         metadata = pq.ParquetFile(file).metadata
-        found = []
+        groups = []
         for at in range(metadata.num_row_groups):
             columns = [metadata.row_group(at).column(leaf_at) for leaf_at in range(metadata.num_columns)]
             (column,) = [column for column in columns if column.path_in_schema == leaf]
             if column.data_page_offset in self.bytes[file.name]:
-                found.append(at)
-        return found
+                groups.append(at)
+        return groups
 
 
 def limited(table: DeltaBuilder, count: int, predicate: str | None = None) -> Plan:
@@ -244,11 +244,11 @@ def test_a_checkpoint_that_breaks_after_its_first_rows_is_passed_over_by_whoever
     append(table, 0, name="a.parquet")
     long_table(table)
     (file,) = table.log.glob("*.parquet")
-    found, last = bytearray(file.read_bytes()), pq.ParquetFile(file).metadata.row_group(9)
+    content, last = bytearray(file.read_bytes()), pq.ParquetFile(file).metadata.row_group(9)
     for column in map(last.column, range(last.num_columns)):
         start = column.dictionary_page_offset or column.data_page_offset
-        found[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
-    file.write_bytes(found)
+        content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    file.write_bytes(content)
     early = limited(table, 10)
     assert early.to_arrow().num_rows == 10
     with pytest.warns(CheckpointIgnored):
@@ -269,15 +269,15 @@ class Written:
 
     @property
     def rows(self) -> list[tuple[int, int]]:
-        return [(found, self.p) for found in self.ids[self.deleted :]]
+        return [(id_, self.p) for id_ in self.ids[self.deleted :]]
 
 
 CHANGES = st.tuples(st.sampled_from(["add", "add", "add", "remove", "delete"]), st.integers(0, 9), st.integers(0, 4))
 FILTERS: dict[str | None, Callable[[int, int], bool]] = {
-    None: lambda found, p: True,
-    "p = 1": lambda found, p: p == 1,
-    "p >= 1": lambda found, p: p >= 1,
-    "id < 50": lambda found, p: found < 50,
+    None: lambda id_, p: True,
+    "p = 1": lambda id_, p: p == 1,
+    "p >= 1": lambda id_, p: p >= 1,
+    "id < 50": lambda id_, p: id_ < 50,
 }
 
 
@@ -336,9 +336,9 @@ def test_a_limit_gives_rows_of_the_table_and_as_many_as_there_are(
             assert described_files(partial) <= every
         wanted = [row for file in live for row in file.rows if FILTERS[predicate](*row)]
         for limit in limits:
-            found = limited(table, limit, predicate).to_arrow().to_pylist()
-            got = {(row["id"], row["p"]) for row in found}
-            assert len(found) == len(got) == min(limit, len(wanted))
+            actual = limited(table, limit, predicate).to_arrow().to_pylist()
+            got = {(row["id"], row["p"]) for row in actual}
+            assert len(actual) == len(got) == min(limit, len(wanted))
             assert got <= set(wanted)
 
 

@@ -61,9 +61,9 @@ def _table(root: Path, type_: pa.DataType, texts: Sequence[str | None]) -> Delta
 
 
 def _values(path: str, **arguments: Any) -> list[Any]:
-    found = lakescan.open(path, **arguments).snapshot().scan().build().to_arrow()
-    assert found.column_names == ["a", "p", "z"]
-    values: list[Any] = found.sort_by("a")["p"].to_pylist()
+    rows = lakescan.open(path, **arguments).snapshot().scan().build().to_arrow()
+    assert rows.column_names == ["a", "p", "z"]
+    values: list[Any] = rows.sort_by("a")["p"].to_pylist()
     return values
 
 
@@ -207,20 +207,20 @@ def test_an_unusual_spelling_is_the_value_that_delta_spark_reads_or_an_error(kin
     number = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}.get(kind, type_)
     texts = pa.struct([("p", pa.string())])
     for text, expected in cases.items():
-        found = pa.array([{"p": text}, {"p": None}, {"p": text}], texts)
+        column = pa.array([{"p": text}, {"p": None}, {"p": text}], texts)
         if expected is None:
             with pytest.raises(errors.CorruptLog, match="partition column p"):
-                typed_partition(found, [pa.field("p", type_)], "UTC", "log")
+                typed_partition(column, [pa.field("p", type_)], "UTC", "log")
             continue
         value = Decimal(expected) if kind.startswith("decimal") else expected
-        typed = typed_partition(found, [pa.field("p", type_)], "UTC", "log").field(0).cast(number)
+        typed = typed_partition(column, [pa.field("p", type_)], "UTC", "log").field(0).cast(number)
         assert repr(typed.to_pylist()) == repr([value, None, value]), text
 
 
 def test_usual_and_unusual_spellings_of_one_column_are_read_together() -> None:
     texts = [{"p": text} for text in ("2020-01-01 00:00:00", "2020-1-2", None, "2020-01-03T00:00:00 UTC", "")]
-    found = pa.array(texts, pa.struct([("p", pa.string())]))
-    typed = typed_partition(found, [pa.field("p", INSTANT)], "America/Los_Angeles", "log").field(0)
+    column = pa.array(texts, pa.struct([("p", pa.string())]))
+    typed = typed_partition(column, [pa.field("p", INSTANT)], "America/Los_Angeles", "log").field(0)
     expected = [datetime(2020, 1, 1, 8, tzinfo=UTC), datetime(2020, 1, 2, 8, tzinfo=UTC)]
     assert typed.to_pylist() == [*expected, None, datetime(2020, 1, 3, tzinfo=UTC), None]
 
@@ -286,8 +286,8 @@ def test_a_filter_on_a_partition_column_keeps_exactly_the_matching_files(values:
     texts = pa.array(
         [{"p": None if value is None else value.isoformat()} for value in values], pa.struct([("p", pa.string())])
     )
-    found = typed_partition(texts, [pa.field("p", pa.date32())], "UTC", "log")
-    assert [row["p"] for row in found.to_pylist()] == values
+    typed = typed_partition(texts, [pa.field("p", pa.date32())], "UTC", "log")
+    assert [row["p"] for row in typed.to_pylist()] == values
 
 
 def test_partition_filters_use_typed_values(tmp_path: Path) -> None:

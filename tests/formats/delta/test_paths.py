@@ -29,8 +29,8 @@ NAMES = [
 
 
 def _ids(path: str) -> list[int]:
-    found: list[int] = lakescan.open(path).snapshot().scan().build().to_arrow()["id"].to_pylist()
-    return sorted(found)
+    ids: list[int] = lakescan.open(path).snapshot().scan().build().to_arrow()["id"].to_pylist()
+    return sorted(ids)
 
 
 def _add(path: str, size: int) -> dict[str, Any]:

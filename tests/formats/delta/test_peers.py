@@ -36,8 +36,8 @@ def chars(tmp_path: Path) -> str:
 
 
 def test_a_char_is_padded_to_its_length(chars: str) -> None:
-    found = lakescan.open(chars).snapshot().scan().build().to_arrow()
-    assert found.to_pydict() == {"c": ["é  ", "   ", None, "abc"], "p": ["x  "] * 4}
+    rows = lakescan.open(chars).snapshot().scan().build().to_arrow()
+    assert rows.to_pydict() == {"c": ["é  ", "   ", None, "abc"], "p": ["x  "] * 4}
 
 
 @pytest.mark.spark
@@ -60,8 +60,8 @@ def test_a_char_inside_another_type_is_padded_as_one_on_its_own(tmp_path: Path) 
     field = {"name": "s", "type": inner, "nullable": True, "metadata": note}
     table = DeltaBuilder(tmp_path / "t", {"type": "struct", "fields": [field]})
     table.append(pa.table({"s": [{"x": "a"}, None, {"x": None}]}))
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
-    assert found["s"].to_pylist() == [{"x": "a  "}, None, {"x": None}]
+    rows = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert rows["s"].to_pylist() == [{"x": "a  "}, None, {"x": None}]
 
 
 def test_a_varchar_stays_as_it_was_stored(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_a_binary_partition_value_is_the_bytes_of_its_text(tmp_path: Path) -> No
     schema = pa.schema([("id", pa.int64()), ("p", pa.binary())])
     table = DeltaBuilder(tmp_path / "t", schema, partition_by=["p"])
     table.append(pa.table({"id": [1]}), partition={"p": "\x00é\ufffd"})
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
-    assert found["p"].to_pylist() == [b"\x00\xc3\xa9\xef\xbf\xbd"]
+    rows = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert rows["p"].to_pylist() == [b"\x00\xc3\xa9\xef\xbf\xbd"]
 
 
 def test_a_column_with_a_dot_in_its_name_is_not_a_field_of_a_struct(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_field_dropped_inside_an_array_and_added_again_does_not_bring_its_valu
     ]
     stored = pa.array([[{"y": 1, "x": 99}]], pa.list_(pa.field("element", pa.struct(children))))
     table.append(pa.table({"a": stored}), stats=False)
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
-    assert found["a"].to_pylist() == [[{"y": 1, "x": None}]]
+    rows = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert rows["a"].to_pylist() == [[{"y": 1, "x": None}]]
 
 
 def test_fields_that_have_swapped_their_names_inside_a_struct_keep_their_values(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_fields_that_have_swapped_their_names_inside_a_struct_keep_their_values(
     properties = {"delta.columnMapping.mode": "name"}
     table = DeltaBuilder(tmp_path / "t", schema, features=["columnMapping"], properties=properties)
     table.append(pa.table({"s": [{"x": 1, "y": 2}]}), stats=False)
-    found = lakescan.open(table.path).snapshot().scan().build().to_arrow()
-    assert found["s"].to_pylist() == [{"x": 2, "y": 1}]
+    rows = lakescan.open(table.path).snapshot().scan().build().to_arrow()
+    assert rows["s"].to_pylist() == [{"x": 2, "y": 1}]
 
 
 def test_a_partition_value_beyond_the_years_of_python_is_read(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_a_partition_value_beyond_the_years_of_python_is_read(tmp_path: Path) ->
     schema = pa.schema([("id", pa.int64()), (".p", pa.timestamp("us", "UTC"))])
     table = DeltaBuilder(tmp_path / "t", schema, partition_by=[".p"])
     table.append(pa.table({"id": [1]}), partition={".p": "9999-12-31 23:59:59"})
-    found = lakescan.open(table.path, "America/New_York").snapshot().scan().build().to_arrow()
-    assert found[".p"].cast(pa.int64()).to_pylist() == [(253_402_300_799 + 5 * 3600) * 1_000_000]
+    rows = lakescan.open(table.path, "America/New_York").snapshot().scan().build().to_arrow()
+    assert rows[".p"].cast(pa.int64()).to_pylist() == [(253_402_300_799 + 5 * 3600) * 1_000_000]
 
 
 def test_a_checkpoint_without_any_statistics_skips_nothing(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def planned(snapshot: Snapshot, predicate: Any) -> Plan:
     return snapshot.scan().filter(predicate).build()
 
 
-def found(plan: Plan) -> list[dict[str, Any]]:
+def surviving(plan: Plan) -> list[dict[str, Any]]:
     return sorted(plan.files().to_pylist(), key=lambda file: str(file["path"]))
 
 
@@ -99,7 +99,7 @@ def test_a_filter_in_the_checkpoint_leaves_what_a_filter_of_all_files_leaves(
     expected = planned(listed_first(table.path), predicate)
     assert is_pushed(pushed)
     assert not is_pushed(expected)
-    assert found(pushed) == found(expected)
+    assert surviving(pushed) == surviving(expected)
     assert pushed.to_arrow().sort_by("id") == expected.to_arrow().sort_by("id")
     steps = [(step.name, step.files, step.bytes) for step in pushed.report().steps]
     assert steps == [(step.name, step.files, step.bytes) for step in expected.report().steps]
@@ -111,7 +111,7 @@ def test_parts_and_sidecars_are_filtered_alike(tmp_path: Path, how: dict[str, An
     table = checkpointed(tmp_path / "table", **how)
     pushed = planned(lakescan.open(table.path).snapshot(), predicate)
     assert is_pushed(pushed)
-    assert found(pushed) == found(planned(listed_first(table.path), predicate))
+    assert surviving(pushed) == surviving(planned(listed_first(table.path), predicate))
 
 
 def filters_of(sample: SampleTable, schema: pa.Schema) -> Iterator[Predicate]:
@@ -132,7 +132,7 @@ def test_every_sample_table_is_filtered_alike(sample: SampleTable, tmp_path: Pat
     for predicate in filters_of(sample, expected.schema):
         # Each time as if it were the first.
         again = lakescan.open(asked.location).snapshot()
-        assert found(planned(again, predicate)) == found(planned(expected, predicate)), str(predicate)
+        assert surviving(planned(again, predicate)) == surviving(planned(expected, predicate)), str(predicate)
         assert again.num_files == expected.num_files
         assert again.size_in_bytes == expected.size_in_bytes
 
@@ -151,7 +151,7 @@ class Read:
         monkeypatch.setattr(opened_once.OpenedOnce, "_batches", noted)
 
     def groups(self, column: str) -> set[int]:
-        return {group for group, found in self.columns if found == column}
+        return {group for group, name in self.columns if name == column}
 
 
 def test_paths_are_decoded_only_where_some_file_may_match(table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_row_groups_are_skipped_by_the_footers_bounds_of_partition_values(
     whole = pq.read_table(file)
     add = whole["add"].combine_chunks()
     days = pa.array(
-        [None if found is None else int(dict(found)["p"]) for found in member(add, "partitionValues").to_pylist()],
+        [None if texts is None else int(dict(texts)["p"]) for texts in member(add, "partitionValues").to_pylist()],
         pa.int32(),
     )
     parsed = pa.StructArray.from_arrays([days], names=["p"], mask=add.is_null())
@@ -191,7 +191,7 @@ def test_row_groups_are_skipped_by_the_footers_bounds_of_partition_values(
     expected = planned(listed_first(table.path), col("p") == 2)
     read = Read(monkeypatch)
     pushed = planned(lakescan.open(table.path).snapshot(), col("p") == 2)
-    assert found(pushed) == found(expected)
+    assert surviving(pushed) == surviving(expected)
     assert len(read.groups("add.partitionValues")) < 5 < pq.read_metadata(file).num_row_groups
 
 
@@ -202,7 +202,7 @@ def test_a_row_group_with_a_file_without_statistics_is_read(tmp_path: Path) -> N
     table.commit(*adds)
     table.checkpoint(stats="parsed", parsed=PARSED, row_group_size=4)
     pushed = planned(lakescan.open(table.path).snapshot(), col("id") == 75)
-    assert {file["path"].rsplit("/")[-1] for file in found(pushed)} == {
+    assert {file["path"].rsplit("/")[-1] for file in surviving(pushed)} == {
         adds[at]["add"]["path"].rsplit("/")[-1] for at in (3, 7)
     }
 
@@ -221,9 +221,9 @@ def test_the_number_of_files_is_known_without_their_partition_values(
 def test_texts_that_were_parsed_are_kept_for_the_next_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = checkpointed(tmp_path / "table")
     snapshot = lakescan.open(table.path).snapshot()
-    first = found(planned(snapshot, col("id") == 123))
+    first = surviving(planned(snapshot, col("id") == 123))
     read = Read(monkeypatch)
-    assert found(planned(snapshot, col("id") == 123)) == first
+    assert surviving(planned(snapshot, col("id") == 123)) == first
     assert snapshot.exact_statistics(planned(snapshot, col("id") < 500).planned.files, []) is not None
     assert not read.groups("add.stats")
 
@@ -278,7 +278,7 @@ def test_a_checkpoint_that_fails_at_a_filter_is_passed_over(tmp_path: Path) -> N
     pq.write_table(whole.set_column(whole.schema.get_field_index("add"), "add", broken), file)
     with pytest.warns(CheckpointIgnored, match="without a size"):
         plan = planned(lakescan.open(table.path).snapshot(), col("id") == 35)
-    assert len(found(plan)) == 1
+    assert len(surviving(plan)) == 1
 
 
 @pytest.mark.parametrize("predicate", [FILTERS["a partition"], FILTERS["text"]], ids=["a partition", "text"])
@@ -296,7 +296,7 @@ def test_what_is_known_of_files_that_a_filter_left_is_asked_of_whoever_listed_th
     monkeypatch.setattr(delta_replay.Replay, "_every_file", nobody)
     assert asked.aggregate(aggregation).build().to_arrow() == expected.aggregate(aggregation).build().to_arrow()
     top = (5, SortColumn(Column(("id",)), descending=True, nulls_first=False))
-    assert found(asked.first(*top).build()) == found(expected.first(*top).build())
+    assert surviving(asked.first(*top).build()) == surviving(expected.first(*top).build())
     assert asked.build().estimates(with_columns=True) == expected.build().estimates(with_columns=True)
 
 

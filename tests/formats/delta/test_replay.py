@@ -24,12 +24,17 @@ ACTIONS = st.tuples(st.sampled_from(["add", "remove"]), st.sampled_from(PATHS), 
 
 
 def action(kind: str, path: str, vector: int, size: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"path": path}
+    fields: dict[str, Any] = {"path": path}
     if kind == "add":
-        found |= {"size": size, "modificationTime": 0, "partitionValues": {}, "stats": json.dumps({"numRecords": size})}
+        fields |= {
+            "size": size,
+            "modificationTime": 0,
+            "partitionValues": {},
+            "stats": json.dumps({"numRecords": size}),
+        }
     if VECTORS[vector] is not None:
-        found["deletionVector"] = VECTORS[vector]
-    return {kind: found}
+        fields["deletionVector"] = VECTORS[vector]
+    return {kind: fields}
 
 
 def write_checkpoint(builder: DeltaBuilder, adds: list[dict[str, Any]]) -> None:
@@ -81,15 +86,15 @@ def test_any_sequence_of_adds_and_removes_leaves_the_files_that_a_dictionary_wou
                 model.pop((path, vector), None)
         builder.commit(*actions)
         if number == checkpoint:
-            write_checkpoint(builder, [action("add", *key, found) for key, found in model.items()])
+            write_checkpoint(builder, [action("add", *key, bytes_) for key, bytes_ in model.items()])
             if forget:
                 for version in range(builder.version + 1):
                     (builder.log / f"{version:020d}.json").unlink()
     snapshot = lakescan.open(builder.path).snapshot()
     files = snapshot.files()
     cardinalities = [0 if vector is None else vector["cardinality"] for vector in files["deletion_vector"].to_pylist()]
-    found = sorted(zip(files["path"].to_pylist(), cardinalities, files["size"].to_pylist(), strict=True))
-    assert found == sorted((path, vector, size) for (path, vector), size in model.items())
+    live = sorted(zip(files["path"].to_pylist(), cardinalities, files["size"].to_pylist(), strict=True))
+    assert live == sorted((path, vector, size) for (path, vector), size in model.items())
     # Each file's statistics are its own, wherever they were written.
     counts = [row["row_count"] for row in snapshot.statistics(files, []).to_pylist()]
     assert counts == files["size"].to_pylist()

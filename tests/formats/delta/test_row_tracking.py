@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import lakescan
 from lakescan.errors import UnknownColumn
-from lakescan.reader.plan import ReadTask
 from lakescan.reader.read import read_task
+from lakescan.reader.read_plan import ReadTask
 from lakescan.scan.plan import Plan
 from tests.expected import copied, in_order, tables
 from tests.tables import DeltaBuilder, open_delta
@@ -32,8 +32,8 @@ def test_every_version_gives_the_metadata_that_delta_spark_gives(name: str, tmp_
     table = lakescan.open(root)
     for version, rows in enumerate(expected["versions"]):
         snapshot = table.snapshot(version)
-        found = snapshot.scan().select(*snapshot.schema.names, "_metadata").build().to_arrow().to_pylist()
-        shown = [_with_relative_path(row, root) for row in found]
+        actual = snapshot.scan().select(*snapshot.schema.names, "_metadata").build().to_arrow().to_pylist()
+        shown = [_with_relative_path(row, root) for row in actual]
         # Delta shows a row's index only where it tracks rows.
         ours = [_only(row, rows[0]["_metadata"].keys() - _NOT_OURS) for row in shown] if rows else shown
         theirs = [_only(row, row["_metadata"].keys() - _NOT_OURS) for row in rows]
@@ -50,8 +50,8 @@ def test_ids_come_from_the_checkpoint_too(tmp_path: Path) -> None:
     checkpoint = open_delta(root).snapshot(version).segment.checkpoint
     assert checkpoint is not None
     assert checkpoint.version == 5
-    found = lakescan.open(root).snapshot(version).scan().select("id", "_metadata.row_id").build().to_arrow()
-    ids = {row["id"]: row["_metadata"]["row_id"] for row in found.to_pylist()}
+    rows = lakescan.open(root).snapshot(version).scan().select("id", "_metadata.row_id").build().to_arrow()
+    ids = {row["id"]: row["_metadata"]["row_id"] for row in rows.to_pylist()}
     assert ids == {row["id"]: row["_metadata"]["row_id"] for row in expected["versions"][version]}
 
 
@@ -81,8 +81,8 @@ def test_fields_of_the_column_are_given_together_where_the_first_was_named(tmp_p
     table = DeltaBuilder(tmp_path / "t", pa.schema([("a", pa.int64())]))
     table.append(pa.table({"a": [1, 2]}))
     scan = lakescan.open(table.path).snapshot().scan()
-    found = scan.select("_metadata.row_index", "a", "_metadata.file_name").build().to_arrow()
-    assert found.to_pylist() == [
+    rows = scan.select("_metadata.row_index", "a", "_metadata.file_name").build().to_arrow()
+    assert rows.to_pylist() == [
         {"_metadata": {"file_name": "part-00001.parquet", "row_index": 0}, "a": 1},
         {"_metadata": {"file_name": "part-00001.parquet", "row_index": 1}, "a": 2},
     ]
@@ -93,9 +93,9 @@ def test_a_filter_may_name_the_column_without_selecting_it(tmp_path: Path) -> No
     table.append(pa.table({"a": [10, 11, 12]}))
     table.append(pa.table({"a": [20, 21]}))
     scan = lakescan.open(table.path).snapshot().scan().filter("_metadata.row_index = 1").select("a")
-    found = scan.build().to_arrow()
-    assert found.column_names == ["a"]
-    assert sorted(found["a"].to_pylist()) == [11, 21]
+    rows = scan.build().to_arrow()
+    assert rows.column_names == ["a"]
+    assert sorted(rows["a"].to_pylist()) == [11, 21]
 
 
 def test_a_column_of_the_table_with_that_name_is_the_tables(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_a_stored_id_wins_over_the_position_and_null_does_not(tmp_path: Path) ->
     table.commit({"add": {**added["add"], "baseRowId": 100, "defaultRowCommitVersion": 1}})
     table.commit(table.add(pa.table({"a": [4]})))
     rows = lakescan.open(table.path).snapshot().scan().select("a", "_metadata.row_id", "_metadata.row_commit_version")
-    found = {row["a"]: tuple(row["_metadata"].values()) for row in rows.build().to_arrow().to_pylist()}
+    by_a = {row["a"]: tuple(row["_metadata"].values()) for row in rows.build().to_arrow().to_pylist()}
     # A file that was added without an id has none to give.
-    assert found == {1: (100, 1), 2: (7, 0), 3: (102, 1), 4: (None, None)}
+    assert by_a == {1: (100, 1), 2: (7, 0), 3: (102, 1), 4: (None, None)}
 
 
 @settings(max_examples=60, deadline=None)
@@ -139,11 +139,11 @@ def test_the_index_is_right_whatever_is_skipped_split_and_deleted(
     if deleted:
         table.delete(added, deleted)
     scan = lakescan.open(root).snapshot().scan().filter(f"a >= {low}").select("_metadata.row_index", "a").build()
-    found = []
+    indexed = []
     for task in _cut(scan, pieces):
         for batch in read_task(scan.read_plan, task):
-            found += [(row["_metadata"]["row_index"], row["a"]) for row in batch.to_pylist()]
-    assert sorted(found) == [(row, row) for row in range(low, rows) if row not in deleted]
+            indexed += [(row["_metadata"]["row_index"], row["a"]) for row in batch.to_pylist()]
+    assert sorted(indexed) == [(row, row) for row in range(low, rows) if row not in deleted]
 
 
 def _cut(scan: Plan, pieces: int) -> list[ReadTask]:

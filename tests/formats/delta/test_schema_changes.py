@@ -26,8 +26,8 @@ def test_rows_from_before_a_column_was_added_have_null_in_it(tmp_path: Path) -> 
     table.append(rows(0))
     _evolved(table, SCHEMA.append(pa.field("w", pa.int32())))
     table.append(rows(1).append_column("w", pa.array([5], pa.int32())))
-    found = open_delta(table.path).changes(0).to_arrow().to_pylist()
-    assert sorted((row["id"], row["w"]) for row in found) == [(0, None), (1, 5)]
+    actual = open_delta(table.path).changes(0).to_arrow().to_pylist()
+    assert sorted((row["id"], row["w"]) for row in actual) == [(0, None), (1, 5)]
     # A range that ends before the change is given in the newest schema too, as Delta Spark gives it.
     assert "w" in open_delta(table.path).changes(0, 1).schema.names
 
@@ -114,9 +114,9 @@ def test_the_types_that_fit_are_those_that_delta_widens() -> None:
             for newer in ["10, 0", "12, 2", "22, 2"]
         ),
         ("int64", "decimal128(22, 2)"),
-        *(("decimal128(5, 0)", f"decimal128({found})") for found in ["7, 2", "10, 0", "12, 2", "22, 2"]),
-        *(("decimal128(7, 2)", f"decimal128({found})") for found in ["12, 2", "22, 2"]),
-        *(("decimal128(10, 0)", f"decimal128({found})") for found in ["12, 2", "22, 2"]),
+        *(("decimal128(5, 0)", f"decimal128({digits})") for digits in ["7, 2", "10, 0", "12, 2", "22, 2"]),
+        *(("decimal128(7, 2)", f"decimal128({digits})") for digits in ["12, 2", "22, 2"]),
+        *(("decimal128(10, 0)", f"decimal128({digits})") for digits in ["12, 2", "22, 2"]),
         ("decimal128(12, 2)", "decimal128(22, 2)"),
     }
 
@@ -133,5 +133,5 @@ def test_the_types_that_fit_are_those_that_delta_widens() -> None:
     ],
 )
 def test_nested_fields_are_looked_at_one_by_one(older: pa.DataType, newer: pa.DataType, why: str | None) -> None:
-    found = lost_in(_metadata(older), _metadata(newer))
-    assert found is None if why is None else found is not None and why in found
+    lost = lost_in(_metadata(older), _metadata(newer))
+    assert lost is None if why is None else lost is not None and why in lost

@@ -14,8 +14,8 @@ from tests.tables import DeltaBuilder
 
 
 def _rows(path: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = lakescan.open(path).snapshot().scan().build().to_arrow().to_pylist()
-    return sorted(found, key=lambda row: row["k"])
+    rows: list[dict[str, Any]] = lakescan.open(path).snapshot().scan().build().to_arrow().to_pylist()
+    return sorted(rows, key=lambda row: row["k"])
 
 
 def _theirs(path: str) -> list[dict[str, Any]]:

@@ -13,10 +13,10 @@ SCHEMA = pa.schema([("p", pa.int32()), ("id", pa.int64())])
 
 @pytest.fixture
 def builder(tmp_path: Path) -> DeltaBuilder:
-    found = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"], properties={"delta.appendOnly": "true"})
+    table = DeltaBuilder(tmp_path, SCHEMA, partition_by=["p"], properties={"delta.appendOnly": "true"})
     for number in range(3):
-        found.append(pa.table({"id": [number]}), partition={"p": str(number)})
-    return found
+        table.append(pa.table({"id": [number]}), partition={"p": str(number)})
+    return table
 
 
 def test_a_snapshot_says_what_it_is(builder: DeltaBuilder) -> None:
@@ -47,8 +47,8 @@ def test_files_are_read_from_the_log_once_and_are_typed(builder: DeltaBuilder) -
 def test_statistics_are_given_for_any_rows_of_the_files_in_any_order(builder: DeltaBuilder) -> None:
     snapshot = lakescan.open(builder.path).snapshot()
     chosen = snapshot.files().take([2, 0, 2])
-    found = snapshot.statistics(chosen, [Column(("id",))]).to_pylist()
-    assert [row["minimum"]["id"] for row in found] == [2, 0, 2]
+    statistics = snapshot.statistics(chosen, [Column(("id",))]).to_pylist()
+    assert [row["minimum"]["id"] for row in statistics] == [2, 0, 2]
 
 
 def test_a_snapshot_stays_at_its_version_while_the_table_goes_on(builder: DeltaBuilder) -> None:

@@ -15,9 +15,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def parsed(texts: list[str | None], schema: pa.Schema, physical: pa.Schema | None = None) -> list[dict[str, Any]]:
-    found = parse_statistics(pa.array(texts, pa.string()), StatisticsRequest(schema, physical or schema))
-    found.validate(full=True)
-    rows: list[dict[str, Any]] = found.to_pylist()
+    statistics = parse_statistics(pa.array(texts, pa.string()), StatisticsRequest(schema, physical or schema))
+    statistics.validate(full=True)
+    rows: list[dict[str, Any]] = statistics.to_pylist()
     return rows
 
 
@@ -53,9 +53,9 @@ TEXTS = st.text(
 @settings(max_examples=60, deadline=None)
 def test_bounds_of_text_hold_every_value_however_they_were_cut(style: str, first: str, second: str) -> None:
     low, high = sorted([first, second], key=str.encode)
-    found_low, found_high = bounds(*cut_as_delta_does(low, high, style), pa.string())
-    assert found_low.encode() <= low.encode()
-    assert found_high.encode() >= high.encode()
+    lower, upper = bounds(*cut_as_delta_does(low, high, style), pa.string())
+    assert lower.encode() <= low.encode()
+    assert upper.encode() >= high.encode()
 
 
 @given(st.integers(-(10**16), 10**16), st.integers(0, 10**12))
@@ -63,9 +63,9 @@ def test_bounds_of_text_hold_every_value_however_they_were_cut(style: str, first
 def test_bounds_of_times_hold_every_microsecond_though_they_were_cut_to_milliseconds(start: int, length: int) -> None:
     low, high = EPOCH + timedelta(microseconds=start), EPOCH + timedelta(microseconds=start + length)
     first, last = (moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") for moment in (low, high))
-    found_low, found_high = bounds(first, last, pa.timestamp("us", "UTC"))
-    assert found_low <= low
-    assert found_high >= high
+    lower, upper = bounds(first, last, pa.timestamp("us", "UTC"))
+    assert lower <= low
+    assert upper >= high
     local_low, local_high = bounds(first[:-1], last[:-1], pa.timestamp("us"))
     assert local_low <= low.replace(tzinfo=None)
     assert local_high >= high.replace(tzinfo=None)
@@ -81,9 +81,9 @@ def test_bounds_of_decimals_hold_every_value_though_they_were_rounded_to_doubles
     for written in ((float(low), float(high)), (_Exact(low), _Exact(high))):
         text = f'{{"minValues": {{"c": {written[0]!r}}}, "maxValues": {{"c": {written[1]!r}}}}}'
         (row,) = parsed([text], pa.schema([("c", kind)]))
-        found_low, found_high = row["minimum"]["c"], row["maximum"]["c"]
-        assert found_low is None or found_low <= low
-        assert found_high is None or found_high >= high
+        lower, upper = row["minimum"]["c"], row["maximum"]["c"]
+        assert lower is None or lower <= low
+        assert upper is None or upper >= high
 
 
 class _Exact(Decimal):
@@ -112,9 +112,9 @@ class _Exact(Decimal):
 def test_a_bound_is_a_value_of_the_columns_type_or_unknown(
     kind: pa.DataType, low: Any, high: Any, expected: Any
 ) -> None:
-    found = bounds(low, high, kind)
+    actual = bounds(low, high, kind)
     # One odd date may cost the others theirs; it may not become a date.
-    assert found[0] is None if expected is None else found == expected
+    assert actual[0] is None if expected is None else actual == expected
 
 
 WHOLE = '{"numRecords": 5, "minValues": {"a": 1}, "maxValues": {"a": 9}, "nullCount": {"a": 0}}'
@@ -148,11 +148,11 @@ ODD = [
 @settings(max_examples=60, deadline=None)
 def test_odd_statistics_are_unknown_and_cost_no_other_file_its_own(before: list[Any], after: list[Any]) -> None:
     schema = pa.schema([("a", pa.int64())])
-    found = parsed([*before, WHOLE, *after], schema)
-    assert len(found) == len(before) + 1 + len(after)
+    statistics = parsed([*before, WHOLE, *after], schema)
+    assert len(statistics) == len(before) + 1 + len(after)
     whole = {"row_count": 5, "minimum": {"a": 1}, "maximum": {"a": 9}, "null_count": {"a": 0}}
-    assert {key: found[len(before)][key] for key in whole} == whole
-    for row in found[: len(before)] + found[len(before) + 1 :]:
+    assert {key: statistics[len(before)][key] for key in whole} == whole
+    for row in statistics[: len(before)] + statistics[len(before) + 1 :]:
         assert (row["minimum"] or {}).get("a") is None
         assert (row["maximum"] or {}).get("a") is None
 
@@ -181,9 +181,9 @@ def test_statistics_are_found_in_physical_names_at_every_depth() -> None:
 
 def test_parsed_statistics_of_a_checkpoint_are_widened_alike() -> None:
     moment = datetime(2024, 1, 1, 0, 0, 0, 123_000)
-    found = pa.array([{"numRecords": 3, "minValues": {"t": moment, "i": 1}, "maxValues": {"t": moment, "i": 2}}])
+    statistics = pa.array([{"numRecords": 3, "minValues": {"t": moment, "i": 1}, "maxValues": {"t": moment, "i": 2}}])
     schema = pa.schema([("t", pa.timestamp("us", "UTC")), ("i", pa.int32())])
-    (row,) = typed_statistics(found, StatisticsRequest(schema, schema)).to_pylist()
+    (row,) = typed_statistics(statistics, StatisticsRequest(schema, schema)).to_pylist()
     utc = moment.replace(tzinfo=timezone.utc)
     assert row["minimum"]["t"] <= utc
     assert row["maximum"]["t"] >= utc + timedelta(microseconds=999)

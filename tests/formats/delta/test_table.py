@@ -13,9 +13,9 @@ from tests.tables import DeltaBuilder
 
 @pytest.fixture
 def builder(tmp_path: Path) -> DeltaBuilder:
-    found = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
-    found.append(pa.table({"id": [1]}))
-    return found
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"id": [1]}))
+    return table
 
 
 def test_a_folder_with_a_log_is_a_delta_table(builder: DeltaBuilder, tmp_path: Path) -> None:

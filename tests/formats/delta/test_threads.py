@@ -27,9 +27,9 @@ wrong = []
 def ask():
     try:
         for _ in range(40):
-            found = fresh.files()
-            for n, known in zip((found.num_rows, 5), expected):
-                if fresh.statistics(found.slice(0, n), columns).to_pylist() != known:
+            listed = fresh.files()
+            for n, known in zip((listed.num_rows, 5), expected):
+                if fresh.statistics(listed.slice(0, n), columns).to_pylist() != known:
                     wrong.append(n)
     except BaseException as error:
         wrong.append(error)

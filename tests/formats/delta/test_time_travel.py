@@ -45,15 +45,15 @@ def test_every_version_reads_as_it_was(tmp_path: Path) -> None:
     table = _table(tmp_path, [0, 1, 2, 3])
     for version in range(4):
         snapshot = lakescan.open(table.path).snapshot(version)
-        found = snapshot.scan().build().to_arrow()["id"].to_pylist()
-        assert sorted(found) == list(range(1, version + 1))
+        ids = snapshot.scan().build().to_arrow()["id"].to_pylist()
+        assert sorted(ids) == list(range(1, version + 1))
         assert lakescan.open(table.path).snapshot(str(version)).version == version
 
 
 def test_a_moment_finds_the_newest_commit_that_is_not_after_it(tmp_path: Path) -> None:
     table = _table(tmp_path, [0, 10, 20])
-    found = [_version(table, minutes) for minutes in (0, 5, 10, 10.5, 19.99, 20)]
-    assert found == [0, 0, 1, 1, 1, 2]
+    versions = [_version(table, minutes) for minutes in (0, 5, 10, 10.5, 19.99, 20)]
+    assert versions == [0, 0, 1, 1, 1, 2]
 
 
 def test_a_commit_file_older_than_the_one_before_it_counts_as_a_millisecond_younger(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_a_version_and_a_moment_at_once_are_refused(tmp_path: Path) -> None:
 )
 def test_a_time_without_a_zone_is_in_the_readers(moment: datetime, zone: str) -> None:
     hours = {"UTC": 0, "+09:00": 9, "Asia/Tokyo": 9}.get(zone)
-    found = parse_timestamp(moment, zone) - parse_timestamp(moment.replace(tzinfo=timezone.utc))
-    assert found in ([-hours * 3_600_000] if hours is not None else [7 * 3_600_000, 8 * 3_600_000])
+    offset = parse_timestamp(moment, zone) - parse_timestamp(moment.replace(tzinfo=timezone.utc))
+    assert offset in ([-hours * 3_600_000] if hours is not None else [7 * 3_600_000, 8 * 3_600_000])
     assert parse_timestamp(moment.isoformat(), zone) == parse_timestamp(moment, zone)
 
 

@@ -99,8 +99,8 @@ def test_a_float_whose_text_is_a_smaller_double_is_not_skipped(tmp_path: Path) -
     for checkpoint in (False, True):
         if checkpoint:
             table.checkpoint(stats="parsed", parsed=pa.schema([("f", pa.float64())]))
-        found = lakescan.open(table.path).snapshot().scan().filter(col("f") > 0.1).build().to_arrow()
-        assert found.to_pylist() == [{"f": 0.10000000149011612}]
+        rows = lakescan.open(table.path).snapshot().scan().filter(col("f") > 0.1).build().to_arrow()
+        assert rows.to_pylist() == [{"f": 0.10000000149011612}]
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
@@ -110,8 +110,8 @@ def test_the_bounds_of_a_double_that_was_a_float_hold_every_float_of_that_text(v
     schema = pa.schema([("f", pa.float64())])
     request = StatisticsRequest(schema, schema, frozenset({("f",)}))
     statistics = json.dumps({"numRecords": 1, "minValues": {"f": text}, "maxValues": {"f": text}})
-    (found,) = parse_statistics(pa.array([statistics]), request).to_pylist()
-    assert found["minimum"]["f"] <= stored <= found["maximum"]["f"]
+    (row,) = parse_statistics(pa.array([statistics]), request).to_pylist()
+    assert row["minimum"]["f"] <= stored <= row["maximum"]["f"]
 
 
 def test_the_columns_that_were_floats_are_found_at_every_depth_of_structs() -> None:

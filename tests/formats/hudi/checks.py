@@ -20,11 +20,11 @@ def by_hudi(path: Path) -> pa.Table:
 def rows_are_those_of(path: Path, expected: pa.Table) -> None:
     """All columns at once, then each alone, then none."""
     snapshot = lakescan.open(path).snapshot()
-    found = snapshot.scan().build().to_arrow()
+    rows = snapshot.scan().build().to_arrow()
     if expected.num_rows:
-        assert found.schema.names == expected.schema.names
-        assert found.schema.types == expected.schema.types
-    assert rows_of(found) == rows_of(expected)
+        assert rows.schema.names == expected.schema.names
+        assert rows.schema.types == expected.schema.types
+    assert rows_of(rows) == rows_of(expected)
     for column in expected.schema.names:
         alone = snapshot.scan().select(column).build().to_arrow()
         assert alone.schema.names == [column]
@@ -41,9 +41,9 @@ def filters_keep_exactly_the_rows_that_match(path: Path, expected: pa.Table, val
     for field in simple if expected.num_rows else []:
         for value in expected[field.name].unique().to_pylist()[:values]:
             column = lakescan.col(field.name)
-            found = snapshot.scan().filter(column.is_null() if value is None else column == value).build().to_arrow()
+            rows = snapshot.scan().filter(column.is_null() if value is None else column == value).build().to_arrow()
             wanted = [row for row in expected.to_pylist() if comparable(row[field.name]) == comparable(value)]
-            assert sorted(map(str, map(comparable, found.to_pylist()))) == sorted(map(str, map(comparable, wanted)))
+            assert sorted(map(str, map(comparable, rows.to_pylist()))) == sorted(map(str, map(comparable, wanted)))
 
 
 def a_partition_filter_reads_only_its_partition(path: Path, column: str) -> None:
@@ -63,5 +63,5 @@ def tasks_are_small_and_rows_known_where_no_log_file_is_in_the_way(path: Path) -
     files = scan.files()
     for file, rows in zip(files["path"].to_pylist(), files["rows"].to_pylist(), strict=True):
         assert rows is None or rows == pa.parquet.read_metadata(file).num_rows
-    logs = scan.planned.files["log_files"].to_pylist()
-    assert [rows is None for rows in files["rows"].to_pylist()] == [bool(found) for found in logs]
+    logs = scan.planned.files["merged_with"].to_pylist()
+    assert [rows is None for rows in files["rows"].to_pylist()] == [bool(names) for names in logs]

@@ -22,9 +22,9 @@ NAMES = tuple(table.name for table in sample_tables("hudi"))
 
 def open_hudi(path: str | os.PathLike[str]) -> HudiTable:
     """The table at a path, opened as users do; with what only Hudi tables have."""
-    found = lakescan.open(path)
-    assert isinstance(found, HudiTable)
-    return found
+    table = lakescan.open(path)
+    assert isinstance(table, HudiTable)
+    return table
 
 
 def comparable(value: Any) -> Any:
@@ -32,9 +32,9 @@ def comparable(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
     if isinstance(value, dict):
-        return {key: comparable(found) for key, found in value.items()}
+        return {key: comparable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [comparable(found) for found in value]
+        return [comparable(inner) for inner in value]
     return f"{type(value).__name__} {value!r}"
 
 

@@ -145,7 +145,7 @@ def test_a_slice_with_log_files_is_dropped_only_where_none_of_its_files_can_matc
     where: str, files: list[int], unpack: Unpack
 ) -> None:
     snapshot = lakescan.open(unpack(LOGS)).snapshot()
-    logs = [len(found or []) for found in snapshot.files()["log_files"].to_pylist()]
+    logs = [len(names or []) for names in snapshot.files()["merged_with"].to_pylist()]
     assert sorted(logs) == [0, 1, 2]
     assert kept(snapshot, where) == files
 
@@ -260,8 +260,8 @@ def test_a_table_that_does_not_name_the_index_is_read_without_it(copy: Unpack) -
 
 
 def index_files(path: Path) -> list[Path]:
-    found = sorted((path / ".hoodie/metadata/column_stats").iterdir())
-    return [file for file in found if "col-stats" in file.name and file.stat().st_size > 1000]
+    files = sorted((path / ".hoodie/metadata/column_stats").iterdir())
+    return [file for file in files if "col-stats" in file.name and file.stat().st_size > 1000]
 
 
 @pytest.mark.parametrize("name", [TYPES, LOGS])

@@ -36,8 +36,8 @@ def read(table: Path) -> int:
 
 
 def data_logs(table: Path) -> list[Path]:
-    found = [path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts]
-    return sorted(path for path in found if not path.name.endswith(".crc"))
+    logs = [path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts]
+    return sorted(path for path in logs if not path.name.endswith(".crc"))
 
 
 def commits(table: Path) -> list[Path]:
@@ -98,7 +98,7 @@ def test_records_of_another_instant_are_not_those_of_the_commit(sample: Copy) ->
 
 def test_a_base_file_with_fewer_rows_than_its_commit_wrote_is_an_error_where_it_is_merged(sample: Copy) -> None:
     table = sample("logs_v8")
-    slice_ = next(file for file in lakescan.open(table).snapshot().files().to_pylist() if file["log_files"])
+    slice_ = next(file for file in lakescan.open(table).snapshot().files().to_pylist() if file["merged_with"])
     other = next(path for path in sorted(table.rglob("*.parquet")) if path.name not in slice_["path"])
     shutil.copy(other, table / slice_["path"])
     with pytest.raises(CorruptDataFile, match=r"its commit wrote|bytes"):
@@ -108,7 +108,9 @@ def test_a_base_file_with_fewer_rows_than_its_commit_wrote_is_an_error_where_it_
 @pytest.mark.parametrize("name", ["logs_v6", "logs_v8"])
 def test_a_base_file_in_place_of_another_is_an_error(name: str, sample: Copy) -> None:
     table = sample(name)
-    alone = next(file["path"] for file in lakescan.open(table).snapshot().files().to_pylist() if not file["log_files"])
+    alone = next(
+        file["path"] for file in lakescan.open(table).snapshot().files().to_pylist() if not file["merged_with"]
+    )
     other = next(path for path in sorted(table.rglob("*.parquet")) if path.name not in alone)
     shutil.copy(other, table / alone)
     with pytest.raises(CorruptDataFile, match=r"has \d+ bytes"):
@@ -117,7 +119,7 @@ def test_a_base_file_in_place_of_another_is_an_error(name: str, sample: Copy) ->
 
 def test_a_page_of_a_merged_base_file_is_checked(sample: Copy) -> None:
     table = sample("logs_v8")
-    slice_ = next(file for file in lakescan.open(table).snapshot().files().to_pylist() if file["log_files"])
+    slice_ = next(file for file in lakescan.open(table).snapshot().files().to_pylist() if file["merged_with"])
     content = (table / slice_["path"]).read_bytes()
     wrong = 0
     for at in range(200, len(content) // 2, 97):

@@ -27,8 +27,8 @@ Copy = Callable[[str], Path]
 
 
 def log_files(table: Path) -> list[Path]:
-    found = [path for path in table.rglob(".*.log.*") if not path.name.endswith(".crc")]
-    return sorted(path for path in found if ".hoodie" not in path.parts)
+    logs = [path for path in table.rglob(".*.log.*") if not path.name.endswith(".crc")]
+    return sorted(path for path in logs if ".hoodie" not in path.parts)
 
 
 def read(table: Path) -> int:

@@ -38,8 +38,8 @@ def row_key(key: bytes) -> bytes:
     return struct.pack(">h", len(key)) + key + b"\0" + b"\x7f" * 8 + b"\x04"
 
 
-def in_parts(found: list[T], size: int) -> Iterator[list[T]]:
-    rest = iter(found)
+def in_parts(entries: list[T], size: int) -> Iterator[list[T]]:
+    rest = iter(entries)
     while part := list(islice(rest, size)):
         yield part
 
@@ -132,11 +132,11 @@ def test_a_byte_that_changed_is_an_error_or_changes_nothing(at: int, by: int) ->
     damaged = bytearray(WHOLE)
     damaged[at] ^= by
     try:
-        found = list(opened(bytes(damaged)).entries(b""))
+        entries = list(opened(bytes(damaged)).entries(b""))
     except (CorruptDataFile, UnsupportedFeature):
         return
     # Gzip has a checksum, but the trailer that says where blocks are has none: an entry may go unseen, never change.
-    assert set(found) <= set(opened(WHOLE).entries(b""))
+    assert set(entries) <= set(opened(WHOLE).entries(b""))
 
 
 def test_other_versions_and_compressions_are_refused_by_name() -> None:

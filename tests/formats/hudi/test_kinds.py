@@ -66,5 +66,5 @@ def test_a_filter_never_brings_back_the_row_that_an_update_replaced(unpack: Unpa
 
 def test_slices_with_and_without_log_files_are_read_in_one_scan(unpack: Unpack) -> None:
     files = lakescan.open(unpack(MOR_PARTITIONED)).snapshot().files()
-    assert files["log_files"].null_count == 2
-    assert len([logs for logs in files["log_files"].to_pylist() if logs]) == 1
+    assert files["merged_with"].null_count == 2
+    assert len([logs for logs in files["merged_with"].to_pylist() if logs]) == 1

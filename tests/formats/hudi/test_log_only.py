@@ -23,8 +23,8 @@ TABLE, COMPACTED = "log_only_v9", "log_only_compacted_v9"
 
 
 def rows(snapshot: HudiSnapshot) -> list[list[object]]:
-    found = snapshot.scan().select("id", "name", "part").build().to_arrow()
-    return sorted(list(row.values()) for row in found.to_pylist())
+    table = snapshot.scan().select("id", "name", "part").build().to_arrow()
+    return sorted(list(row.values()) for row in table.to_pylist())
 
 
 def test_the_rows_are_those_that_hudi_reads(unpack: Unpack) -> None:

@@ -48,15 +48,15 @@ def test_a_renamed_column_is_followed_when_the_commit_that_renamed_it_has_been_a
     for path in completed[:-1]:
         for one in timeline.glob(f"{path.name[:17]}*"):
             one.unlink()
-    found = lakescan.open(table).snapshot().scan().build().to_arrow()
-    assert in_order(plain_rows(found)) == in_order(made.rows)
+    rows = lakescan.open(table).snapshot().scan().build().to_arrow()
+    assert in_order(plain_rows(rows)) == in_order(made.rows)
 
 
 def test_a_filter_is_applied_after_merging(made: SampleTable, tmp_path: Path) -> None:
     snapshot = lakescan.open(made.unpack(tmp_path)).snapshot()
     for ts in {row["ts"] for row in made.rows}:
-        found = snapshot.scan().filter(lakescan.col("ts") == ts).select("id").build().to_arrow()
-        assert sorted(found["id"].to_pylist()) == sorted(row["id"] for row in made.rows if row["ts"] == ts)
+        rows = snapshot.scan().filter(lakescan.col("ts") == ts).select("id").build().to_arrow()
+        assert sorted(rows["id"].to_pylist()) == sorted(row["id"] for row in made.rows if row["ts"] == ts)
 
 
 def test_nothing_is_left_behind_where_files_were_rewritten(
@@ -89,8 +89,8 @@ def test_rewritten_in_one_schema_every_table_merges_to_the_same_rows(
         raise SchemasDiffer
 
     monkeypatch.setattr("lakescan.formats.hudi.slices.data_files.merged", refused)
-    found = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
-    assert rows_of(found) == rows_of(expected)
+    rows = lakescan.open(unpack(name)).snapshot().scan().build().to_arrow()
+    assert rows_of(rows) == rows_of(expected)
 
 
 @pytest.mark.parametrize("cut", [3, 20, 60])

@@ -25,13 +25,13 @@ def aggregate(path: Path, column: str, where: str = "TRUE") -> Plan:
     return lakescan.open(path).snapshot().scan().filter(where).aggregate(Aggregation((), functions)).build()
 
 
-def answer(found: Plan) -> tuple[Any, ...]:
-    (row,) = found.to_arrow().to_pylist()
+def answer(plan: Plan) -> tuple[Any, ...]:
+    (row,) = plan.to_arrow().to_pylist()
     return tuple(row.values())
 
 
-def files_read(found: Plan) -> int:
-    return int(found.planned.files.num_rows)
+def files_read(plan: Plan) -> int:
+    return int(plan.planned.files.num_rows)
 
 
 @pytest.mark.parametrize(
@@ -49,27 +49,27 @@ def files_read(found: Plan) -> int:
     ],
 )
 def test_counts_and_extremes_of_most_types_need_no_file(column: str, wanted: tuple[Any, ...], unpack: Unpack) -> None:
-    found = aggregate(unpack(TYPES), column)
-    assert answer(found) == wanted
-    assert files_read(found) == 0
+    plan = aggregate(unpack(TYPES), column)
+    assert answer(plan) == wanted
+    assert files_read(plan) == 0
 
 
 def test_false_among_nulls_may_stand_for_no_value_at_all_and_is_read(unpack: Unpack) -> None:
     """The file with a null has FALSE for its least value, as a row group of nulls would; others have it for sure."""
-    found = aggregate(unpack(TYPES), "ok")
-    assert answer(found) == (27, False, True)
-    assert files_read(found) <= 1
+    plan = aggregate(unpack(TYPES), "ok")
+    assert answer(plan) == (27, False, True)
+    assert files_read(plan) <= 1
 
 
 @pytest.mark.parametrize("column", ["name", "ratio", "small", "raw"])
 def test_what_may_be_cut_short_or_left_out_is_read(column: str, unpack: Unpack) -> None:
-    found = aggregate(unpack(TYPES), column)
-    assert files_read(found) > 0
+    plan = aggregate(unpack(TYPES), column)
+    assert files_read(plan) > 0
     snapshot = lakescan.open(unpack(TYPES)).snapshot()
     whole = snapshot.scan().build().to_arrow()[column].drop_null()
-    assert answer(found)[0] == len(whole)
+    assert answer(plan)[0] == len(whole)
     if column == "name":
-        assert answer(found)[1:] == (min(whole.to_pylist()), max(whole.to_pylist(), key=str.encode))
+        assert answer(plan)[1:] == (min(whole.to_pylist()), max(whole.to_pylist(), key=str.encode))
 
 
 def test_a_row_group_of_nulls_makes_no_zero(unpack: Unpack) -> None:
@@ -83,11 +83,11 @@ def test_a_row_group_of_nulls_makes_no_zero(unpack: Unpack) -> None:
 
 def test_slices_with_log_files_are_read_and_the_others_are_not(unpack: Unpack) -> None:
     path = unpack(LOGS)
-    found = aggregate(path, "id")
-    assert answer(found) == (22, 0, 32)
+    plan = aggregate(path, "id")
+    assert answer(plan) == (22, 0, 32)
     snapshot = lakescan.open(path).snapshot()
-    merged = [logs is not None for logs in snapshot.files()["log_files"].to_pylist()]
-    assert files_read(found) == sum(merged) == 2
+    merged = [logs is not None for logs in snapshot.files()["merged_with"].to_pylist()]
+    assert files_read(plan) == sum(merged) == 2
 
 
 @pytest.mark.parametrize("name", INDEXED)
@@ -104,9 +104,9 @@ def test_every_answer_is_that_of_the_rows(name: str, unpack: Unpack) -> None:
 
 
 def test_a_filter_that_whole_files_pass_is_counted_from_metadata(unpack: Unpack) -> None:
-    found = aggregate(unpack(TYPES), "id", "id >= 10 and id <= 41")
-    assert answer(found) == (16, 10, 41)
-    assert files_read(found) == 0
+    plan = aggregate(unpack(TYPES), "id", "id >= 10 and id <= 41")
+    assert answer(plan) == (16, 10, 41)
+    assert files_read(plan) == 0
     assert files_read(aggregate(unpack(TYPES), "id", "id > 10")) == 1
 
 

@@ -32,11 +32,11 @@ def test_rows_changes_and_history_are_those_of_local_disk(name: str, unpack: Unp
     table, expected = lakescan.open(store.put(unpack(name), name)), open_hudi(unpack(name))
     instants = expected.snapshot().timeline.instants
     for instant in (instants[-1], instants[len(instants) // 2]):
-        found, wanted = (source.snapshot(version=instant).scan().build().to_arrow() for source in (table, expected))
+        rows, wanted = (source.snapshot(version=instant).scan().build().to_arrow() for source in (table, expected))
         assert wanted.num_rows
-        assert rows_of(found) == rows_of(wanted), instant
-    found, wanted = (source.changes(instants[-1]).scan().build().to_arrow() for source in (table, expected))
-    assert rows_of(found) == rows_of(wanted)
+        assert rows_of(rows) == rows_of(wanted), instant
+    rows, wanted = (source.changes(instants[-1]).scan().build().to_arrow() for source in (table, expected))
+    assert rows_of(rows) == rows_of(wanted)
     assert table.history() == expected.history()
 
 
@@ -46,8 +46,8 @@ def test_slices_of_several_schemas_are_merged_as_hudi_merges_them(
 ) -> None:
     made = sample_table(name)
     location = store.put(made.unpack(tmp_path), name)
-    found = lakescan.open(location).snapshot().scan().build().to_arrow()
-    assert in_order(plain_rows(found)) == in_order(made.rows)
+    rows = lakescan.open(location).snapshot().scan().build().to_arrow()
+    assert in_order(plain_rows(rows)) == in_order(made.rows)
 
 
 def test_a_location_may_be_spelled_with_its_characters_or_escaped(unpack: Unpack, store: ObjectStore) -> None:

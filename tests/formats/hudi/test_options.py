@@ -29,10 +29,10 @@ def ids(path: str, options: dict[str, Any]) -> list[int]:
     opened = lakescan.open(path)
     given = checked(options, "hudi", Read.BATCH)
     snapshot = asked(opened, given, opened.snapshot)
-    found = sorted(row["id"] for row in snapshot.scan().build().to_arrow().to_pylist())
+    shown = sorted(row["id"] for row in snapshot.scan().build().to_arrow().to_pylist())
     again = asked(opened, pinned(snapshot, given), opened.snapshot)
-    assert sorted(row["id"] for row in again.scan().build().to_arrow().to_pylist()) == found
-    return found
+    assert sorted(row["id"] for row in again.scan().build().to_arrow().to_pylist()) == shown
+    return shown
 
 
 def spelled(instant: str) -> str:

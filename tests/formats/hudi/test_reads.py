@@ -30,8 +30,8 @@ def test_every_instant_reads_as_hudi_rs_reads_it(name: str, unpack: Unpack) -> N
     table = open_hudi(unpack(name))
     for instant in table.snapshot().timeline.instants:
         batches = hudi.HudiTable(str(unpack(name))).read(hudi.HudiReadOptions().with_as_of_timestamp(instant))
-        found = table.snapshot(version=instant).scan().build().to_arrow()
-        assert rows_of(found) == rows_of(pa.Table.from_batches(batches)), instant
+        rows = table.snapshot(version=instant).scan().build().to_arrow()
+        assert rows_of(rows) == rows_of(pa.Table.from_batches(batches)), instant
 
 
 def test_a_time_means_the_newest_instant_that_is_not_after_it(unpack: Unpack) -> None:
@@ -53,7 +53,7 @@ def test_a_read_optimized_read_is_the_base_files_alone(unpack: Unpack) -> None:
     table = open_hudi(unpack(TRIPS_DELETED)).read_optimized()
     snapshot = table.snapshot()
     assert snapshot.scan().build().to_arrow().num_rows == 8
-    assert snapshot.files()["log_files"].null_count == snapshot.num_files
+    assert snapshot.files()["merged_with"].null_count == snapshot.num_files
     assert snapshot.scan().spec.token != lakescan.open(unpack(TRIPS_DELETED)).snapshot().scan().spec.token
 
 
@@ -65,8 +65,8 @@ def test_changes_are_the_rows_of_the_last_state_that_the_commits_wrote(name: str
         for end in instants[at:]:
             state = table.snapshot(version=end).scan().build().to_arrow().to_pylist()
             wanted = [row for row in state if start <= row["_hoodie_commit_time"] <= end]
-            found = table.changes(start, end).scan().select("_hoodie_record_key").build().to_arrow()
-            keys = sorted(found["_hoodie_record_key"].to_pylist())
+            rows = table.changes(start, end).scan().select("_hoodie_record_key").build().to_arrow()
+            keys = sorted(rows["_hoodie_record_key"].to_pylist())
             assert keys == sorted(row["_hoodie_record_key"] for row in wanted), (start, end)
 
 
@@ -183,9 +183,9 @@ def test_avro_types_become_the_types_that_spark_shows() -> None:
         {"name": "d", "type": {"type": "long", "logicalType": "local-timestamp-micros"}},
         {"name": "e", "type": {"type": "enum", "name": "g", "symbols": ["x"]}},
         {"name": "h", "type": ["int", "long", "null"]}]}"""
-    found = {field["name"]: field["type"] for field in spark_schema(avro, False, "file")["fields"]}
+    types = {field["name"]: field["type"] for field in spark_schema(avro, False, "file")["fields"]}
     wanted = ["integer", "decimal(10,2)", "decimal(10,2)", "timestamp_ntz", "string", "long"]
-    assert list(found.values()) == wanted
+    assert list(types.values()) == wanted
 
 
 def test_a_union_of_types_that_are_no_one_type_is_refused_by_name() -> None:
@@ -211,9 +211,9 @@ def test_a_type_that_would_be_shown_as_another_one_is_refused_by_name(kind: dict
 def test_a_renamed_field_is_looked_for_under_the_name_that_its_file_has() -> None:
     names = FileNames(0, {"new": "old", "s.b": "a", "added": "\0"})
     schema = pa.schema([("new", pa.int32()), ("s", pa.struct([("b", pa.int32())])), ("added", pa.string())])
-    found = names.rename(schema)
-    assert found.names == ["old", "s", "\0"]
-    assert found.field("s").type.field(0).name == "a"
+    renamed = names.rename(schema)
+    assert renamed.names == ["old", "s", "\0"]
+    assert renamed.field("s").type.field(0).name == "a"
 
 
 def history(version: int, number: str, word: str, deep: str) -> dict[str, Any]:
@@ -260,8 +260,8 @@ def test_fields_in_arrays_and_maps_are_followed_when_they_are_renamed(tmp_path: 
         (second, in_arrays_and_maps("number", "word", "deep", [1, 2, 3])),
         (first, in_arrays_and_maps("a", "b", "c", [1, 2])),
     ):
-        found = table.snapshot(version=version).scan().select(*wanted.column_names).build().to_arrow()
-        assert found.sort_by("id").to_pylist() == wanted.to_pylist()
+        rows = table.snapshot(version=version).scan().select(*wanted.column_names).build().to_arrow()
+        assert rows.sort_by("id").to_pylist() == wanted.to_pylist()
 
 
 @pytest.mark.parametrize("wider", [pa.float32(), pa.float64()])
@@ -274,10 +274,10 @@ def test_whole_numbers_that_became_floating_ones_are_the_nearest(
     builder.upsert(1, pa.table({"id": pa.array(range(len(whole)), pa.int64()), "x": pa.array(whole, narrow)}))
     builder.upsert(2, pa.table({"id": pa.array([100], pa.int64()), "x": pa.array([0.5], wider)}))
     snapshot = lakescan.open(builder.path).snapshot()
-    found = snapshot.scan().build().to_arrow().sort_by("id")["x"].to_pylist()
+    numbers = snapshot.scan().build().to_arrow().sort_by("id")["x"].to_pylist()
     # C's cast is to the nearest, as Java's is.
     nearest = np.array(whole).astype(wider.to_pandas_dtype()).tolist()
-    assert found == [*nearest, 0.5]
+    assert numbers == [*nearest, 0.5]
     for value in nearest:
         same = snapshot.scan().filter(lakescan.col("x") == value).build().to_arrow()
         assert same.num_rows == nearest.count(value), value

@@ -94,8 +94,8 @@ def test_one_query_reads_a_table_with_and_without_the_option(spark: SparkSession
             spark.sql(f"SELECT * FROM {optimized}").collect()
         return
     for left, right in ((name, optimized), (optimized, name)):
-        found = spark.sql(f"SELECT count(*) AS n FROM {left} UNION ALL SELECT count(*) FROM {right}").collect()
-        assert sorted(row.n for row in found) == [5, 8]
+        rows = spark.sql(f"SELECT count(*) AS n FROM {left} UNION ALL SELECT count(*) FROM {right}").collect()
+        assert sorted(row.n for row in rows) == [5, 8]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Pat
 
 def test_a_cut_log_block_is_one_message_in_spark(spark: SparkSession, copy: Unpack) -> None:
     path = copy(TRIPS_DELETED)
-    (log,) = [found for found in path.rglob(".*.log.*") if not found.name.endswith(".crc")]
+    (log,) = [log_file for log_file in path.rglob(".*.log.*") if not log_file.name.endswith(".crc")]
     log.write_bytes(log.read_bytes()[:-9])
     with pytest.raises(Exception, match="cut off"):
         spark.sql(f"SELECT * FROM hudi.`{path}`").collect()

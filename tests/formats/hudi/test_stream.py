@@ -127,8 +127,8 @@ def test_a_clustering_that_ends_while_the_initial_snapshot_is_read_neither_takes
 
 
 def first(table: HudiBuilder) -> str:
-    found: str = lakescan.open(table.path).snapshot().timeline.instants[0]  # type: ignore[attr-defined]
-    return found
+    instant: str = lakescan.open(table.path).snapshot().timeline.instants[0]  # type: ignore[attr-defined]
+    return instant
 
 
 def test_where_a_stream_starts(table: HudiBuilder) -> None:

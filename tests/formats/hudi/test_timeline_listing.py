@@ -33,9 +33,9 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def of_the_timeline(listed: Counter[str]) -> int:
-    found = sum(listed[folder] for folder in OF_THE_TIMELINE)
+    count = sum(listed[folder] for folder in OF_THE_TIMELINE)
     listed.clear()
-    return found
+    return count
 
 
 def test_a_snapshot_and_its_plan_list_the_timeline_once_and_look_again_twice(
@@ -92,17 +92,17 @@ def listing(*names: str) -> TimelineListing:
 
 
 def test_names_tell_what_is_finished_what_is_under_way_and_when_it_ended() -> None:
-    found = listing(*NAMES)
-    assert {instant: entry.name for instant, entry in found.finished.items()} == {
+    timeline = listing(*NAMES)
+    assert {instant: entry.name for instant, entry in timeline.finished.items()} == {
         "001": "001.commit",
         "002": "002_005.deltacommit",
     }
-    assert found.completions == {"002": "005", "007": "008"}
-    assert found.unfinished() == {"003", "004", "006"}
-    assert found.unfinished(CLUSTERING | {"replacecommit"}) == {"003", "004"}
-    assert found.writing() == ["001", "002", "004", "006"]
-    assert found.writing(CLUSTERING) == ["001", "002", "003", "004", "006"]
-    assert found == listing(*NAMES) != listing(*NAMES[1:])
+    assert timeline.completions == {"002": "005", "007": "008"}
+    assert timeline.unfinished() == {"003", "004", "006"}
+    assert timeline.unfinished(CLUSTERING | {"replacecommit"}) == {"003", "004"}
+    assert timeline.writing() == ["001", "002", "004", "006"]
+    assert timeline.writing(CLUSTERING) == ["001", "002", "003", "004", "006"]
+    assert timeline == listing(*NAMES) != listing(*NAMES[1:])
 
 
 def test_an_action_that_hudi_does_not_have_is_refused(tmp_path: Path) -> None:

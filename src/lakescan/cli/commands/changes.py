@@ -34,12 +34,12 @@ def command(
 ) -> None:
     """Give the rows that the versions V1 to V2, both included, changed; without V2 up to the newest."""
     with output.working("reading the log"):
-        found = Opening(storage, time_zone).table(path).changes(first, last)
-        builder = found.scan() if where is None else found.scan().filter(where)
+        changes = Opening(storage, time_zone).table(path).changes(first, last)
+        builder = changes.scan() if where is None else changes.scan().filter(where)
         plan = (builder if limit is None else builder.limit(limit)).build()
     if as_json:
         rows = [dict(zip(plan.schema.names, row, strict=True)) for batch in plan.to_batches() for row in records(batch)]
-        output.document({"location": found.location, "version": found.version, "changes": rows})
+        output.document({"location": changes.location, "version": changes.version, "changes": rows})
         return
     given = write_rows(plan.schema, plan.to_batches(), form, target)
-    output.note(f"{count(given, 'changed rows')} of {found.location}, {found.version}")
+    output.note(f"{count(given, 'changed rows')} of {changes.location}, {changes.version}")

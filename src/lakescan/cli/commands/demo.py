@@ -17,7 +17,7 @@ from lakescan.demo.queries import QUERIES, plain
 def command(as_json: bool) -> int:
     """Run three queries over a sample table, show what each skipped, and compare with the engine that wrote it."""
     from lakescan.spark.local_query import arrow_schema_of, batches_of, named_failures, spark_query
-    from lakescan.spark.report import report_of
+    from lakescan.spark.query_report import report_of
 
     known = known_answers()
     answers = {query["name"]: query["rows"] for query in known["queries"]}

@@ -22,28 +22,28 @@ def command(path: str, before: str, after: str, storage: Any, time_zone: str, as
     """Say what is different between two versions: files, rows and schema."""
     with output.working("reading both versions"):
         table = Opening(storage, time_zone).table(path)
-        found = difference(table.snapshot(version=before), table.snapshot(version=after))
+        compared = difference(table.snapshot(version=before), table.snapshot(version=after))
     if as_json:
-        output.document(_as_json(found))
+        output.document(_as_json(compared))
         return
-    output.heading(f"{found.after.location}: version {found.before.version} to {found.after.version}")
-    was, now = found.rows
+    output.heading(f"{compared.after.location}: version {compared.before.version} to {compared.after.version}")
+    was, now = compared.rows
     moved = "" if was is None or now is None else f" ({now - was:+,})"
     output.facts(
         [
             ("rows", f"{_known(was)} to {_known(now)}{moved}"),
-            ("files", f"{found.before.num_files:,} to {found.after.num_files:,}"),
-            ("bytes", f"{size(found.before.size_in_bytes)} to {size(found.after.size_in_bytes)}"),
-            ("added", _some(found.added)),
-            ("removed", _some(found.removed)),
-            ("changed rows", _some(found.changed)),
-            ("schema", "the same" if not found.schema else count(len(found.schema), "changes")),
+            ("files", f"{compared.before.num_files:,} to {compared.after.num_files:,}"),
+            ("bytes", f"{size(compared.before.size_in_bytes)} to {size(compared.after.size_in_bytes)}"),
+            ("added", _some(compared.added)),
+            ("removed", _some(compared.removed)),
+            ("changed rows", _some(compared.changed)),
+            ("schema", "the same" if not compared.schema else count(len(compared.schema), "changes")),
         ]
     )
-    for sentence in found.schema:
+    for sentence in compared.schema:
         output.facts([("", sentence)])
-    for sign, files in (("+", found.added), ("-", found.removed), ("~", found.changed)):
-        for name in _paths(found, files)[:_MOST_PATHS]:
+    for sign, files in (("+", compared.added), ("-", compared.removed), ("~", compared.changed)):
+        for name in _paths(compared, files)[:_MOST_PATHS]:
             output.facts([(sign, name)])
         if files.count > _MOST_PATHS:
             output.facts([(sign, f"and {files.count - _MOST_PATHS:,} more")])
@@ -58,23 +58,23 @@ def _some(files: SomeFiles) -> str:
     return f"{count(files.count, 'files')}, {size(files.bytes)}{rows}" if files.count else "no file"
 
 
-def _paths(found: Difference, files: SomeFiles) -> list[str]:
+def _paths(compared: Difference, files: SomeFiles) -> list[str]:
     """The files' own names: a log may have them with escapes."""
-    return [found.after.data_files.path({"path": path}) for path in files.paths.to_pylist()]
+    return [compared.after.data_files.path({"path": path}) for path in files.paths.to_pylist()]
 
 
-def _as_json(found: Difference) -> dict[str, object]:
+def _as_json(compared: Difference) -> dict[str, object]:
     def some(files: SomeFiles) -> dict[str, object]:
-        return {"files": files.count, "bytes": files.bytes, "rows": files.rows, "paths": _paths(found, files)}
+        return {"files": files.count, "bytes": files.bytes, "rows": files.rows, "paths": _paths(compared, files)}
 
     return {
-        "location": found.after.location,
-        "versions": [found.before.version, found.after.version],
-        "rows": found.rows,
-        "files": [found.before.num_files, found.after.num_files],
-        "bytes": [found.before.size_in_bytes, found.after.size_in_bytes],
-        "added": some(found.added),
-        "removed": some(found.removed),
-        "changed": some(found.changed),
-        "schema": found.schema,
+        "location": compared.after.location,
+        "versions": [compared.before.version, compared.after.version],
+        "rows": compared.rows,
+        "files": [compared.before.num_files, compared.after.num_files],
+        "bytes": [compared.before.size_in_bytes, compared.after.size_in_bytes],
+        "added": some(compared.added),
+        "removed": some(compared.removed),
+        "changed": some(compared.changed),
+        "schema": compared.schema,
     }

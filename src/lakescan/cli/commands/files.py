@@ -32,8 +32,8 @@ def command(
         snapshot = snapshot_of(Opening(storage, time_zone).table(path), version, timestamp)
         builder = snapshot.scan()
         plan = (builder if where is None else builder.filter(where)).build()
-        found, report = plan.files(limit), plan.report()
-    told = [values(found[name].combine_chunks()) for name in ("path", "size", "rows", "deletion_vector", "partition")]
+        files, report = plan.files(limit), plan.report()
+    told = [values(files[name].combine_chunks()) for name in ("path", "size", "rows", "deletion_vector", "partition")]
     rows = [
         {
             "path": file,

@@ -21,14 +21,14 @@ _WIDEST = 60
 def command(path: str, limit: int, wide: bool, storage: Any, time_zone: str, as_json: bool) -> None:
     """Say what was done to a table, newest first: version, time, operation and how it was called."""
     with output.working("reading the log"):
-        found = Opening(storage, time_zone).table(path).history(limit)
+        history = Opening(storage, time_zone).table(path).history(limit)
     if as_json:
-        output.document({"location": path, "commits": [_without_nulls(row) for row in found.to_pylist()]})
+        output.document({"location": path, "commits": [_without_nulls(row) for row in history.to_pylist()]})
         return
-    said = [name for name in found.schema.names if found[name].null_count < found.num_rows]
+    said = [name for name in history.schema.names if history[name].null_count < history.num_rows]
     names = said if wide else [name for name in said if name in _SHOWN]
-    cells = [[_cell(row[name], wide) for name in names] for row in found.select(names).to_pylist()]
-    numbers = [at for at, name in enumerate(names) if pa.types.is_integer(found.schema.field(name).type)]
+    cells = [[_cell(row[name], wide) for name in names] for row in history.select(names).to_pylist()]
+    numbers = [at for at, name in enumerate(names) if pa.types.is_integer(history.schema.field(name).type)]
     output.rows(names, cells, right=numbers)
 
 
@@ -39,6 +39,6 @@ def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
 
 def _cell(value: Any, wide: bool) -> object:
     if isinstance(value, list):
-        text = ", ".join(f"{key}={found}" for key, found in value)
+        text = ", ".join(f"{key}={setting}" for key, setting in value)
         return text if wide or len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
     return value.isoformat(sep=" ", timespec="seconds") if hasattr(value, "isoformat") else value

@@ -30,13 +30,13 @@ def command(path: str, version: str | None, timestamp: str | None, storage: Any,
 
     with output.working("reading the log"):
         snapshot = snapshot_of(Opening(storage, time_zone).table(path), version, timestamp)
-        found = inspect(snapshot)
-        advised = advice(found)
+        table = inspect(snapshot)
+        advised = advice(table)
     if as_json:
-        output.document(_as_json(found, advised))
+        output.document(_as_json(table, advised))
         return
     output.heading(snapshot.location)
-    output.facts(inspection_facts(found))
+    output.facts(inspection_facts(table))
     output.line()
     output.line(schema_tree(snapshot.schema_json))
     for sentence in advised:
@@ -44,8 +44,8 @@ def command(path: str, version: str | None, timestamp: str | None, storage: Any,
         output.line(f"advice: {sentence}", style="yellow")
 
 
-def _as_json(found: Any, advised: tuple[str, ...]) -> dict[str, object]:
-    snapshot, log = found.snapshot, found.log
+def _as_json(table: Any, advised: tuple[str, ...]) -> dict[str, object]:
+    snapshot, log = table.snapshot, table.log
     return {
         "location": snapshot.location,
         "format": snapshot.format,
@@ -55,17 +55,17 @@ def _as_json(found: Any, advised: tuple[str, ...]) -> dict[str, object]:
         "schema": fields_of(snapshot),
         "partition_columns": snapshot.partition_columns,
         "properties": dict(snapshot.properties),
-        "files": found.files,
-        "bytes": found.bytes,
-        "median_file_bytes": found.median_bytes,
-        "largest_file_bytes": found.largest_bytes,
-        "small_files": found.small_files,
-        "rows": found.rows,
-        "files_without_row_count": found.uncounted_files,
-        "deleted_rows": found.deleted_rows,
-        "files_with_deleted_rows": found.files_with_deletions,
-        "files_with_log_files": found.files_with_logs,
-        "columns_without_statistics": found.columns_without_statistics,
+        "files": table.files,
+        "bytes": table.bytes,
+        "median_file_bytes": table.median_bytes,
+        "largest_file_bytes": table.largest_bytes,
+        "small_files": table.small_files,
+        "rows": table.rows,
+        "files_without_row_count": table.uncounted_files,
+        "deleted_rows": table.deleted_rows,
+        "files_with_deleted_rows": table.files_with_deletions,
+        "files_with_log_files": table.files_to_merge,
+        "columns_without_statistics": table.columns_without_statistics,
         "checkpoint": None
         if log.checkpoint_version is None
         else {"version": log.checkpoint_version, "written_ms": log.checkpoint_ms},

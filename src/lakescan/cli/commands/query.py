@@ -136,15 +136,15 @@ def _without_spark(sql: str, tables: dict[str, str], opening: Opening) -> tuple[
         asked = question.table[0] if len(question.table) == 2 and question.table[0] != "lake" else None
         if asked is not None and table.format != asked:
             return None
-        found = planned(question, table.snapshot())
-    return None if found is None else (question, found)
+        plan = planned(question, table.snapshot())
+    return None if plan is None else (question, plan)
 
 
 def _with_spark(
     sql: str, tables: dict[str, str], options: dict[str, str], time_zone: str, asked: _Asked
 ) -> tuple[int | None, Report]:
     from lakescan.spark.local_query import arrow_schema_of, batches_of, named_failures, spark_query
-    from lakescan.spark.report import report_of
+    from lakescan.spark.query_report import report_of
 
     with named_failures():
         with output.working("starting Spark"):
@@ -160,10 +160,10 @@ def _answered(plan: Plan, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal rows, spent
         # The partial rows of a count are merged first.
-        found = plan.to_batches() if plan.spec.aggregation is None else iter(plan.to_arrow().to_batches())
+        given = plan.to_batches() if plan.spec.aggregation is None else iter(plan.to_arrow().to_batches())
         while True:
             began = time.perf_counter()
-            batch = next(found, None)
+            batch = next(given, None)
             spent += (time.perf_counter() - began) * 1000
             if batch is None:
                 return
@@ -173,8 +173,8 @@ def _answered(plan: Plan, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], 
     def report() -> Report:
         tasks = len(plan.tasks(os.cpu_count() or 1))
         readers = (("Arrow in this process", tasks),) if tasks and not plan.metadata_only else ()
-        found = replace(plan.report(), readers=readers)
-        found = replace(found, rows=rows, reading_ms=spent) if spent else found
-        return Report((found,), lambda: plan.spec.description)
+        measured = replace(plan.report(), readers=readers)
+        measured = replace(measured, rows=rows, reading_ms=spent) if spent else measured
+        return Report((measured,), lambda: plan.spec.description)
 
     return batches(), report

@@ -13,7 +13,7 @@ from lakescan.stream.stream import PinnedStream
 
 def _pin_stream(table: DeltaTable, given: Mapping[str, str], seen: Snapshot | None) -> PinnedStream:
     # Most tables are never read as a stream.
-    from lakescan.formats.delta.stream.pinned import PinnedDeltaStream
+    from lakescan.formats.delta.stream.pinned_stream import PinnedDeltaStream
 
     return PinnedDeltaStream.of(table, given, seen)
 

@@ -49,14 +49,14 @@ def without_delta_metadata(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _each_field(struct: Mapping[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
     """The JSON struct with `change` made to each of its fields, at every depth."""
 
-    def inside(found: Any) -> Any:
-        kind = found.get("type") if isinstance(found, Mapping) else None
+    def inside(type_: Any) -> Any:
+        kind = type_.get("type") if isinstance(type_, Mapping) else None
         if kind == "struct":
-            return _each_field(found, change)
+            return _each_field(type_, change)
         if kind == "array":
-            return {**found, "elementType": inside(found["elementType"])}
+            return {**type_, "elementType": inside(type_["elementType"])}
         if kind == "map":
-            return {**found, "keyType": inside(found["keyType"]), "valueType": inside(found["valueType"])}
-        return found
+            return {**type_, "keyType": inside(type_["keyType"]), "valueType": inside(type_["valueType"])}
+        return type_
 
     return {**struct, "fields": [{**change(field), "type": inside(field["type"])} for field in struct["fields"]]}

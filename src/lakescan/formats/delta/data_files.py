@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from lakescan.formats.delta.deletion_vector import DeletedRows, DeletionVectors, with_vectors
 from lakescan.formats.delta.log.names import stored_path
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import undeleted_files
+from lakescan.reader.read_plan import undeleted_files
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,6 @@ class DeltaFiles:
         paths = pieces["path"]
         if pc.any(pc.match_substring(paths, "%")).as_py():
             paths = pa.chunked_array([pa.array(map(stored_path, paths.to_pylist()), pa.string())])
-        found = undeleted_files(self.storage.local_paths(paths))
+        files = undeleted_files(self.storage.local_paths(paths))
         deleted = pieces["deletion_vector"]
-        return found if deleted.null_count == len(deleted) else with_vectors(self.storage, found, deleted)
+        return files if deleted.null_count == len(deleted) else with_vectors(self.storage, files, deleted)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from lakescan.errors import CorruptDeletionVector, MissingDeletionVector
 from lakescan.formats.delta.log.names import stored_path
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import PLAIN_FILES
+from lakescan.reader.read_plan import PLAIN_FILES
 from lakescan.types.columns import member
 
 if TYPE_CHECKING:
@@ -108,17 +108,17 @@ def with_vectors(storage: Storage, files: pa.Table, vectors: pa.ChunkedArray) ->
     coded = texts.combine_chunks().dictionary_encode()
     stored, inline = zip(*map(_place, coded.dictionary.to_pylist()), strict=True)
     paths = storage.local_paths(pa.chunked_array([pa.array(stored, pa.string())]))
-    found = {
+    columns = {
         "vector_file": paths.take(coded.indices),
         "vector": pa.chunked_array([pa.array(inline, pa.binary()).take(coded.indices)]),
         "vector_offset": pc.coalesce(member(vectors, "offset"), 0).cast(pa.int64()),
         "vector_size": member(vectors, "sizeInBytes").cast(pa.int64()),
         "vector_rows": member(vectors, "cardinality").cast(pa.int64()),
     }
-    known = pc.or_(vectors.is_null(), pc.or_(found["vector_file"].is_valid(), found["vector"].is_valid()))
-    known = pc.and_(known, pc.or_(vectors.is_null(), found["vector_size"].is_valid()))
-    known = pc.and_(known, pc.or_(vectors.is_null(), found["vector_rows"].is_valid()))
-    return pa.table({"path": pc.if_else(known, files["path"], None), **found}, PLAIN_FILES)
+    known = pc.or_(vectors.is_null(), pc.or_(columns["vector_file"].is_valid(), columns["vector"].is_valid()))
+    known = pc.and_(known, pc.or_(vectors.is_null(), columns["vector_size"].is_valid()))
+    known = pc.and_(known, pc.or_(vectors.is_null(), columns["vector_rows"].is_valid()))
+    return pa.table({"path": pc.if_else(known, files["path"], None), **columns}, PLAIN_FILES)
 
 
 def _place(text: str | None) -> tuple[str | None, bytes | None]:

@@ -57,25 +57,25 @@ def value_of(text: str, wanted: pa.DataType) -> Any:
 
 
 def _integer(text: str, bits: int) -> int | None:
-    found = _INTEGER.fullmatch(text)
-    if not found:
+    match = _INTEGER.fullmatch(text)
+    if not match:
         return None
-    value = int(found[1] + (found[2] or "0"))
+    value = int(match[1] + (match[2] or "0"))
     return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
 
 
 def _floating(text: str, wanted: pa.DataType) -> float | None:
     if _SPECIAL_FLOAT.fullmatch(text):
         return float(text)
-    found = _FLOAT.fullmatch(text)
-    if not found:
+    match = _FLOAT.fullmatch(text)
+    if not match:
         return None
-    value = float(found[1])
+    value = float(match[1])
     if pa.types.is_float64(wanted):
         return value
     if abs(value) < 1e38:
         # Going by way of a double would round twice.
-        nearest: float = pa.scalar(found[1].lstrip("+")).cast(pa.float32()).as_py()
+        nearest: float = pa.scalar(match[1].lstrip("+")).cast(pa.float32()).as_py()
         return nearest
     return float(pa.scalar(value, pa.float64()).cast(pa.float32(), safe=False).as_py())
 
@@ -91,22 +91,22 @@ def _decimal(text: str, wanted: pa.DataType) -> Decimal | None:
 
 
 def _date(text: str) -> int | None:
-    found = _DATE.fullmatch(text)
-    days = None if found is None else _days(*found.groups())
+    match = _DATE.fullmatch(text)
+    days = None if match is None else _days(*match.groups())
     return days if days is not None and -(2**31) <= days < 2**31 else None
 
 
 def _local_time(text: str) -> LocalTime | None:
-    found = _TIMESTAMP.fullmatch(text)
-    days = None if found is None else _days(*found.groups()[:4])
-    if found is None or days is None:
+    match = _TIMESTAMP.fullmatch(text)
+    days = None if match is None else _days(*match.groups()[:4])
+    if match is None or days is None:
         return None
-    hour, minute, second = (int(part or 0) for part in found.groups()[4:7])
+    hour, minute, second = (int(part or 0) for part in match.groups()[4:7])
     if hour > 23 or minute > 59 or second > 59:
         return None
-    fraction = int((found[8] or "")[:6].ljust(6, "0"))
+    fraction = int((match[8] or "")[:6].ljust(6, "0"))
     moment = days * _DAY + (hour * 3600 + minute * 60 + second) * 1_000_000 + fraction
-    zone = None if found[9] is None else _zone(found[9].strip(_JAVA_BLANK))
+    zone = None if match[9] is None else _zone(match[9].strip(_JAVA_BLANK))
     return LocalTime(moment, zone) if -(2**63) <= moment < 2**63 else None
 
 

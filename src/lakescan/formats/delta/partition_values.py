@@ -33,9 +33,9 @@ def typed_partition(texts: pa.StructArray, fields: list[pa.Field], zone: str, lo
         return empty_structs(len(texts))
     columns = []
     for source, field in zip(texts.type, fields, strict=True):
-        found = member(texts, source.name)
+        column = member(texts, source.name)
         try:
-            columns.append(padded(_typed_once(found, field.type, zone), field))
+            columns.append(padded(_typed_once(column, field.type, zone), field))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoValue) as error:
             raise CorruptLog(
                 log, f"a value of the partition column {field.name} is no {field.type} ({error})"
@@ -112,7 +112,7 @@ def _one_by_one(texts: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
 
 def _moments(texts: list[str], times: list[Any], target: pa.DataType, zone: str) -> pa.Array:
     """Local times as moments, each by the zone that its text names or by the reader's."""
-    found: list[int] = [0] * len(times)
+    moments: list[int] = [0] * len(times)
     for name in {time.zone for time in times}:
         places = [at for at, time in enumerate(times) if time.zone == name]
         local = pa.array([times[at].microseconds for at in places], pa.int64()).cast(_LOCAL)
@@ -126,5 +126,5 @@ def _moments(texts: list[str], times: list[Any], target: pa.DataType, zone: str)
             # Arrow counts on from the other end where a moment is beyond the last one there is.
             if abs(moment - times[at].microseconds) > _TWO_DAYS:
                 raise _NoValue(repr(texts[at]))
-            found[at] = moment if target.tz else times[at].microseconds
-    return pa.array(found, pa.int64()).cast(target)
+            moments[at] = moment if target.tz else times[at].microseconds
+    return pa.array(moments, pa.int64()).cast(target)

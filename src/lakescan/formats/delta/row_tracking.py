@@ -34,8 +34,8 @@ def is_tracked(names: Collection[str]) -> bool:
     return any(name in _IN_THE_LOG for name in names)
 
 
-def with_tracking(files: pa.Table, found: pa.StructArray) -> pa.Table:
+def with_tracking(files: pa.Table, tracking: pa.StructArray) -> pa.Table:
     """The files with both of their columns of `ROW_TRACKING`."""
     for name, field in _IN_THE_LOG.items():
-        files = files.append_column(name, member(found, field))
+        files = files.append_column(name, member(tracking, field))
     return files

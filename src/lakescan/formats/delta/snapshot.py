@@ -82,8 +82,8 @@ class DeltaSnapshot(ListedSnapshot):
         return self._replay.metadata.schema
 
     @property
-    def source_schema(self) -> pa.Schema:
-        return self._replay.metadata.source_schema
+    def physical_schema(self) -> pa.Schema:
+        return self._replay.metadata.physical_schema
 
     @property
     def schema_json(self) -> str:
@@ -165,8 +165,8 @@ class DeltaSnapshot(ListedSnapshot):
     def census(self) -> pa.Table:
         with self._lock:
             listed = self._some is not None or "_files" in self.__dict__
-            found = None if listed else self._replay.census_with_rows()
-        return super().census() if found is None else found
+            counted = None if listed else self._replay.census_with_rows()
+        return super().census() if counted is None else counted
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         if not is_tracked(names):
@@ -183,7 +183,7 @@ class DeltaSnapshot(ListedSnapshot):
         return self._live_files.statistics(files["source"], files["row"], self._request(columns, exact))
 
     def _request(self, columns: Collection[Column], exact: bool) -> StatisticsRequest:
-        logical, physical = prune(self.schema, self.source_schema, {column.path for column in columns})
+        logical, physical = prune(self.schema, self.physical_schema, {column.path for column in columns})
         return StatisticsRequest(logical, physical, self._replay.metadata.once_float, exact)
 
     @property

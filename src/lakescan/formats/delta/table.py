@@ -86,7 +86,7 @@ class DeltaTable(ShownTable):
         base = None if last is None else last.segment.checkpoint
         if last is None or base is None or base == segment.checkpoint or segment.version < last.version:
             return segment
-        newer = {found.paths[0] for found in listing.checkpoints if found.version > base.version}
+        newer = {checkpoint.paths[0] for checkpoint in listing.checkpoints if checkpoint.version > base.version}
         try:
             older = listing.segment(version, frozenset(newer))
         except (MissingCommit, VersionNotFound):

@@ -1,4 +1,4 @@
-"""The one door to hudi-rs: tables opened and slices merged, its failures turned into named errors.
+"""The one module that calls hudi-rs: tables opened and slices merged, its failures turned into named errors.
 
 hudi-rs resolves the timeline, the file slices and the merging of base and log files. It has one class of error;
 what went wrong is only in its text, so the texts are told apart here and nowhere else.
@@ -98,11 +98,11 @@ def _who_asks(settings: S3Settings) -> dict[str, str]:
         return {}
     if credentials.is_anonymous:
         return {"aws_skip_signature": "true"}
-    found = {"aws_access_key_id": credentials.access_key, "aws_secret_access_key": credentials.secret_key}
+    options = {"aws_access_key_id": credentials.access_key, "aws_secret_access_key": credentials.secret_key}
     # A token of the environment belongs to other keys, and there is no way to say that there is none but this.
     if credentials.session_token or "AWS_SESSION_TOKEN" in dict(settings.environment):
-        found["aws_session_token"] = credentials.session_token
-    return {**found, "aws_skip_signature": "false"}
+        options["aws_session_token"] = credentials.session_token
+    return {**options, "aws_skip_signature": "false"}
 
 
 class SchemasDiffer(Exception):
@@ -141,16 +141,16 @@ def merged_as_they_are(
 
 def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in fewer batches: hudi-rs merges a thousand rows at a time, and every batch has its cost."""
-    found: list[pa.RecordBatch] = []
+    gathered: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
-        found.append(batch)
+        gathered.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= _BATCH_ROWS or size >= _BATCH_BYTES:
-            yield pa.concat_batches(found)
-            found, rows, size = [], 0, 0
-    if found:
-        yield pa.concat_batches(found)
+            yield pa.concat_batches(gathered)
+            gathered, rows, size = [], 0, 0
+    if gathered:
+        yield pa.concat_batches(gathered)
 
 
 def _wanted(columns: list[str]) -> Any:
@@ -188,8 +188,8 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
     name = storage.full_path(file)
     folded = text.lower()
     if "only support table version" in folded:
-        found = text.rsplit(" ", 1)[-1]
-        return UnsupportedFeature(storage.location, f"the Hudi table version {found}", "Lakescan reads 6, 8 and 9.")
+        version = text.rsplit(" ", 1)[-1]
+        return UnsupportedFeature(storage.location, f"the Hudi table version {version}", "Lakescan reads 6, 8 and 9.")
     if "no completed commit" in folded:
         return UnsupportedFeature(
             storage.location,

@@ -30,23 +30,23 @@ def has_file_listing(options: Mapping[str, str]) -> bool:
 
 def instant_of_base_file(name: str) -> str:
     """The commit that wrote a base file; empty where the name is not Hudi's."""
-    found = _BASE_FILE.match(name)
-    return found[3] if found else ""
+    match = _BASE_FILE.match(name)
+    return match[3] if match else ""
 
 
 def instant_of_log_file(name: str) -> str:
     """The instant in a log file's name: its own commit from table version 8 on, before that its base file's."""
-    found = _LOG_FILE.match(name)
-    return found[2] if found else ""
+    match = _LOG_FILE.match(name)
+    return match[2] if match else ""
 
 
 def file_group_of(name: str) -> str:
     """The id of the file group that a base or log file belongs to; empty where the name is not Hudi's."""
-    found = _LOG_FILE.match(name) or _BASE_FILE.match(name)
-    return found[1] if found else ""
+    match = _LOG_FILE.match(name) or _BASE_FILE.match(name)
+    return match[1] if match else ""
 
 
 def log_file_order(name: str) -> tuple[str, int]:
     """What log files of a file group are sorted by to have the older first: their instant, then their number."""
-    found = _LOG_FILE.match(name)
-    return (found[2], int(found[3])) if found else ("", 0)
+    match = _LOG_FILE.match(name)
+    return (match[2], int(match[3])) if match else ("", 0)

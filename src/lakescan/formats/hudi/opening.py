@@ -35,6 +35,6 @@ def open_hudi(storage: Storage, zone: str) -> "HudiTable":
 
 
 def pin_stream(table: "HudiTable", given: Mapping[str, str], seen: "HudiSnapshot | None") -> PinnedStream:
-    from lakescan.formats.hudi.stream.pinned import PinnedHudiStream
+    from lakescan.formats.hudi.stream.pinned_stream import PinnedHudiStream
 
     return PinnedHudiStream.of(table, given, seen)

@@ -108,15 +108,15 @@ def asked_of(table: "HudiTable", given: Mapping[str, str], newest: "Callable[[],
         if name in given:
             raise InvalidOption(name, f"it is for an incremental query. Add {QUERY_TYPE} = incremental.")
     if travel is None:
-        found = newest()
+        snapshot = newest()
     elif travel == AS_OF:
-        found = table.snapshot(_instant_as_of(newest().timeline, given[AS_OF]))
+        snapshot = table.snapshot(_instant_as_of(newest().timeline, given[AS_OF]))
     else:
-        found = table.snapshot(given.get("versionAsOf"), given.get("timestampAsOf"))
+        snapshot = table.snapshot(given.get("versionAsOf"), given.get("timestampAsOf"))
     asked = given.get(QUERY_TYPE, "").strip().lower()
     # As in Hudi, what a metastore says of a name comes before what a query asks.
     optimized = asked == "read_optimized" or is_true(given, _READ_OPTIMIZED_NAME)
-    return found.read_optimized() if optimized else found
+    return snapshot.read_optimized() if optimized else snapshot
 
 
 def range_asked(given: Mapping[str, str]) -> str | None:
@@ -176,8 +176,8 @@ def _ended(timeline: "Timeline") -> dict[str, str]:
 
 def _digits(text: str) -> str:
     """An instant as a timeline writes it; Hudi takes times too, and reads them in the timeline's own zone."""
-    found = _SPELLED.match(text.strip())
-    if found is None:
+    match = _SPELLED.match(text.strip())
+    if match is None:
         return text.strip()
-    year, month, day, hour, minute, second, millis = found.groups()
+    year, month, day, hour, minute, second, millis = match.groups()
     return "".join((year, month, day, hour or "00", minute or "00", second or "00", millis or "000"))

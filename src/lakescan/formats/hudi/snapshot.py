@@ -19,7 +19,7 @@ from lakescan.formats.hudi.index.slice_statistics import SliceColumn, SliceStati
 from lakescan.formats.hudi.names import COMMIT_TIME, PROPERTIES
 from lakescan.formats.hudi.schema.avro_schema import spark_schema
 from lakescan.formats.hudi.schema.evolution import FileNames, file_names
-from lakescan.formats.hudi.schema.source_schema import source_schema
+from lakescan.formats.hudi.schema.physical_schema import physical_schema
 from lakescan.formats.hudi.slices.data_files import HudiFiles
 from lakescan.formats.hudi.slices.file_slices import FileSlices
 from lakescan.formats.hudi.slices.ordering import check_ordering, key_fields
@@ -29,9 +29,9 @@ from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing, tim
 from lakescan.io.storage import Storage
 from lakescan.predicate import Column, col
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.file_statistics import has_bounds, statistics_type
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.log_state import LogState
-from lakescan.scan.statistics import has_bounds, statistics_type
 from lakescan.types.columns import nested
 from lakescan.types.schema import arrow_schema, field_at, leaf_paths, prune
 
@@ -107,8 +107,8 @@ class HudiSnapshot(ListedSnapshot):
         return arrow_schema(self._spark_schema)
 
     @cached_property
-    def source_schema(self) -> pa.Schema:
-        return source_schema(self.schema)
+    def physical_schema(self) -> pa.Schema:
+        return physical_schema(self.schema)
 
     @property
     def schema_json(self) -> str:
@@ -145,14 +145,14 @@ class HudiSnapshot(ListedSnapshot):
         return self._filled(files, columns, ("exact_minimum", "exact_maximum"))
 
     def _filled(self, files: pa.Table, columns: Collection[Column], bounds: tuple[str, str]) -> pa.StructArray:
-        logical, _ = prune(self.schema, self.source_schema, {column.path for column in columns})
+        logical, _ = prune(self.schema, self.physical_schema, {column.path for column in columns})
         kind = statistics_type(logical)
         with self._lock:
             counts = self._slices.row_counts(files)
-            found = {path: self._column(path, files) for path in leaf_paths(logical)}
+            by_path = {path: self._column(path, files) for path in leaf_paths(logical)}
         given = {"row_count": counts}
         for name, part in (("minimum", bounds[0]), ("maximum", bounds[1]), ("null_count", "null_count")):
-            known = {path: getattr(column, part) for path, column in found.items() if column is not None}
+            known = {path: getattr(column, part) for path, column in by_path.items() if column is not None}
             given[name] = nested(kind.field(name).type, known, files.num_rows)
         members = [given.get(field.name, pa.nulls(files.num_rows, field.type)) for field in kind]
         return pa.StructArray.from_arrays(members, fields=list(kind))
@@ -196,7 +196,7 @@ class HudiSnapshot(ListedSnapshot):
     @cached_property
     def _files(self) -> pa.Table:
         files = self._slices.table
-        if files["log_files"].null_count < files.num_rows:
+        if files["merged_with"].null_count < files.num_rows:
             newest = HudiSnapshot(self.storage, self.timeline.newest(), self.timeline).schema.names
             check_ordering(self.storage, self.properties, self.schema.names, newest)
         return files

@@ -29,8 +29,8 @@ public final class DefaultSource implements TableProvider {
   /** The class that another has registered for a name, null where there is none. */
   public static String registered(String name) {
     ClassLoader loader = Thread.currentThread().getContextClassLoader();
-    for (Iterator found = ServiceLoader.load(DataSourceRegister.class, loader).iterator(); found.hasNext();) {
-      DataSourceRegister source = (DataSourceRegister) found.next();
+    for (Iterator services = ServiceLoader.load(DataSourceRegister.class, loader).iterator(); services.hasNext();) {
+      DataSourceRegister source = (DataSourceRegister) services.next();
       if (source.shortName().equalsIgnoreCase(name)) {
         return source.getClass().getName();
       }

@@ -85,19 +85,19 @@ public final class DeletedRows {
   /** A 64-bit bitmap, of which only the first 32-bit one may be there: no file has more rows. */
   private static RoaringBitmap bitmap(byte[] vector) throws IOException {
     DataInputStream input = new DataInputStream(new ByteArrayInputStream(vector));
-    RoaringBitmap found = new RoaringBitmap();
+    RoaringBitmap positions = new RoaringBitmap();
     if (Integer.reverseBytes(input.readInt()) != MAGIC) {
       throw new IOException("a deletion vector does not begin with its magic number");
     }
     long parts = Long.reverseBytes(input.readLong());
     if (parts == 0) {
-      return found;
+      return positions;
     }
     if (parts != 1 || input.readInt() != 0) {
       throw new IOException("a deletion vector names rows that no file has");
     }
-    found.deserialize(input);
-    return found;
+    positions.deserialize(input);
+    return positions;
   }
 
   /** The rows that are left, asked for from the file's first row to its last. */
@@ -110,21 +110,21 @@ public final class DeletedRows {
 
     /** Selects those of `count` rows from `first` of the file on that are left; numbers count from `first`. */
     public void select(long first, int count, Selection into) {
-      int found = 0;
+      int total = 0;
       int at = 0;
       int[] rows = into.rows;
       deleted.advanceIfNeeded((int) first);
       while (deleted.hasNext() && deleted.peekNext() < first + count) {
         int gone = (int) (deleted.next() - first);
         while (at < gone) {
-          rows[found++] = at++;
+          rows[total++] = at++;
         }
         at = gone + 1;
       }
       while (at < count) {
-        rows[found++] = at++;
+        rows[total++] = at++;
       }
-      into.count = found;
+      into.count = total;
     }
 
     /** Selects those of `count` rows that are left; `positions` has their places in the file, in order. */

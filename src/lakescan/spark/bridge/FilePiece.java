@@ -62,7 +62,7 @@ public final class FilePiece {
     BufferAllocator memory =
         ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("lakescan pieces", 0, Long.MAX_VALUE);
     ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(stream), memory);
-    List found = new ArrayList();
+    List made = new ArrayList();
     try {
       VectorSchemaRoot root = reader.getVectorSchemaRoot();
       while (reader.loadNextBatch()) {
@@ -74,14 +74,14 @@ public final class FilePiece {
         ColumnVector[] partition = (ColumnVector[]) Arrays.copyOfRange(columns, PARTITION, columns.length);
         ColumnarBatch values = new ColumnarBatch(partition, root.getRowCount());
         for (int row = 0; row < root.getRowCount(); row++) {
-          found.add(new FilePiece(columns, row, values.getRow(row).copy()));
+          made.add(new FilePiece(columns, row, values.getRow(row).copy()));
         }
       }
     } finally {
       reader.close();
       memory.close();
     }
-    return found;
+    return made;
   }
 
   /** Whoever opens a pipe waits until somebody writes to it; a file of another size is another file. */
@@ -108,9 +108,9 @@ public final class FilePiece {
         vector != null
             ? Arrays.copyOf(vector, (int) Math.max(0, Math.min(vector.length, vectorSize)))
             : DeletedRows.stored(new File(vectorFile), vectorOffset, vectorSize);
-    DeletedRows found = new DeletedRows(bytes, vectorSize, vectorRows);
-    found.checkRows(rows);
-    return found;
+    DeletedRows deleted = new DeletedRows(bytes, vectorSize, vectorRows);
+    deleted.checkRows(rows);
+    return deleted;
   }
 
   public static long rowsOf(List groups) {
@@ -123,15 +123,15 @@ public final class FilePiece {
 
   /** The row groups of a file, by number, that belong to a piece of it: those whose middle byte is in the piece. */
   public static int[] groupsIn(List groups, long start, long length) {
-    int[] found = new int[groups.size()];
+    int[] own = new int[groups.size()];
     int count = 0;
     for (int at = 0; at < groups.size(); at++) {
       BlockMetaData group = (BlockMetaData) groups.get(at);
       long middle = group.getStartingPos() + group.getCompressedSize() / 2;
       if (start <= middle && middle - start < length) {
-        found[count++] = at;
+        own[count++] = at;
       }
     }
-    return Arrays.copyOf(found, count);
+    return Arrays.copyOf(own, count);
   }
 }

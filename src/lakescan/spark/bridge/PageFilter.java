@@ -110,13 +110,13 @@ public final class PageFilter {
     if (values.size() > MOST_VALUES) {
       return compared("in", filter.value(), values);
     }
-    FilterPredicate found = null;
+    FilterPredicate either = null;
     Iterator each = values.iterator();
     while (each.hasNext()) {
       FilterPredicate one = compared("eq", filter.value(), each.next());
-      found = found == null ? one : FilterApi.or(found, one);
+      either = either == null ? one : FilterApi.or(either, one);
     }
-    return found;
+    return either;
   }
 
   /** From the prefix on to what comes after all that begins with it: the prefix with its last byte one higher. */
@@ -169,7 +169,7 @@ public final class PageFilter {
       return null;
     }
     String name = columns.apply(((BoundReference) column).ordinal()).name();
-    Object found =
+    Object operand =
         kind == PrimitiveTypeName.INT32
             ? (Object) FilterApi.intColumn(name)
             : kind == PrimitiveTypeName.INT64 ? (Object) FilterApi.longColumn(name) : FilterApi.binaryColumn(name);
@@ -177,7 +177,7 @@ public final class PageFilter {
     for (int at = 0; at < methods.length; at++) {
       if (methods[at].getName().equals(how) && methods[at].getParameterCount() == 2) {
         try {
-          return (FilterPredicate) methods[at].invoke(null, new Object[] {found, value});
+          return (FilterPredicate) methods[at].invoke(null, new Object[] {operand, value});
         } catch (ReflectiveOperationException error) {
           throw new IllegalStateException("Parquet has no filter " + how, error);
         }

@@ -100,39 +100,39 @@ public final class PlainFiles {
     if (filter != null && pages == null) {
       return null;
     }
-    Rows found = new Rows(piece, footer.getBlocks(), piece.deletedRows(rows), pages, this);
+    Rows chosen = new Rows(piece, footer.getBlocks(), piece.deletedRows(rows), pages, this);
     boolean pays = false;
     try {
-      pays = filter == null || found.skipsHalf();
+      pays = filter == null || chosen.skipsHalf();
     } finally {
       if (!pays) {
-        found.close();
+        chosen.close();
       }
     }
-    return pays ? found : null;
+    return pays ? chosen : null;
   }
 
   /** What Spark's reader takes from a session, here the same in all: the answer must not hang on it. */
   private Configuration settings() {
-    Configuration found = new Configuration(SparkHadoopUtil.get().conf());
-    found.set(REQUESTED, stored.json());
-    found.set(
+    Configuration configuration = new Configuration(SparkHadoopUtil.get().conf());
+    configuration.set(REQUESTED, stored.json());
+    configuration.set(
         "parquet.read.support.class", "org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport");
-    found.setBoolean("spark.sql.caseSensitive", true);
-    found.setBoolean("spark.sql.parquet.binaryAsString", false);
-    found.setBoolean("spark.sql.parquet.int96AsTimestamp", true);
-    found.setBoolean("spark.sql.parquet.inferTimestampNTZ.enabled", true);
-    found.setBoolean("spark.sql.legacy.parquet.nanosAsLong", false);
+    configuration.setBoolean("spark.sql.caseSensitive", true);
+    configuration.setBoolean("spark.sql.parquet.binaryAsString", false);
+    configuration.setBoolean("spark.sql.parquet.int96AsTimestamp", true);
+    configuration.setBoolean("spark.sql.parquet.inferTimestampNTZ.enabled", true);
+    configuration.setBoolean("spark.sql.legacy.parquet.nanosAsLong", false);
     // By name alone: that a column of the name has the id that it should is seen to beforehand.
-    found.setBoolean("spark.sql.parquet.fieldId.read.enabled", false);
-    found.setBoolean("parquet.page.verify-checksum.enabled", true);
-    found.setBoolean("parquet.filter.stats.enabled", true);
-    found.setBoolean("parquet.filter.dictionary.enabled", true);
-    found.setBoolean("parquet.filter.columnindex.enabled", true);
-    found.setBoolean("parquet.filter.bloom.enabled", true);
-    found.unset("parquet.private.read.filter.predicate");
-    found.unset("parquet.read.filter");
-    return found;
+    configuration.setBoolean("spark.sql.parquet.fieldId.read.enabled", false);
+    configuration.setBoolean("parquet.page.verify-checksum.enabled", true);
+    configuration.setBoolean("parquet.filter.stats.enabled", true);
+    configuration.setBoolean("parquet.filter.dictionary.enabled", true);
+    configuration.setBoolean("parquet.filter.columnindex.enabled", true);
+    configuration.setBoolean("parquet.filter.bloom.enabled", true);
+    configuration.unset("parquet.private.read.filter.predicate");
+    configuration.unset("parquet.read.filter");
+    return configuration;
   }
 
   private static TaskAttemptContext context(Configuration settings) {
@@ -141,10 +141,10 @@ public final class PlainFiles {
 
   /** With a column more, by which rows are told where pages between them are left out. */
   private Configuration settings(FilterPredicate pages) {
-    Configuration found = new Configuration(settings);
-    found.set(REQUESTED, stored.add(POSITIONS, DataTypes.LongType, true).json());
-    ParquetInputFormat.setFilterPredicate(found, pages);
-    return found;
+    Configuration narrower = new Configuration(settings);
+    narrower.set(REQUESTED, stored.add(POSITIONS, DataTypes.LongType, true).json());
+    ParquetInputFormat.setFilterPredicate(narrower, pages);
+    return narrower;
   }
 
   /** The rows of one piece, batch by batch. */
@@ -174,11 +174,11 @@ public final class PlainFiles {
       this.live = deleted == null ? null : deleted.live();
       this.pages = pages;
       this.files = files;
-      long found = 0;
+      long count = 0;
       for (int at = 0; at < own.length; at++) {
-        found += rowsOf(own[at]);
+        count += rowsOf(own[at]);
       }
-      this.rows = found;
+      this.rows = count;
     }
 
     public boolean next() throws IOException {
@@ -278,13 +278,13 @@ public final class PlainFiles {
       if (!selection.hasLongRuns()) {
         return selected;
       }
-      ColumnVector[] found = new ColumnVector[whole.length];
-      for (int at = 0; at < found.length; at++) {
+      ColumnVector[] values = new ColumnVector[whole.length];
+      for (int at = 0; at < values.length; at++) {
         boolean isStored = files.places[at] < files.stored.length();
         boolean isMoved = isStored && selection.move((WritableColumnVector) whole[at], count);
-        found[at] = isMoved ? whole[at] : selected[at];
+        values[at] = isMoved ? whole[at] : selected[at];
       }
-      return found;
+      return values;
     }
 
     private void select(int count) {

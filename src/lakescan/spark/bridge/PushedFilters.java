@@ -65,13 +65,13 @@ public final class PushedFilters {
       texts = root.getSchema().getCustomMetadata();
       reader.loadNextBatch();
       List vectors = root.getFieldVectors();
-      ColumnVector[] found = new ColumnVector[vectors.size()];
-      for (int at = 0; at < found.length; at++) {
-        found[at] = new ArrowColumnVector((FieldVector) vectors.get(at));
+      ColumnVector[] values = new ColumnVector[vectors.size()];
+      for (int at = 0; at < values.length; at++) {
+        values[at] = new ArrowColumnVector((FieldVector) vectors.get(at));
       }
-      InternalRow row = new ColumnarBatch(found, 1).getRow(0).copy();
-      for (int at = 0; at < found.length; at++) {
-        literals.add(new Literal(row.get(at, found[at].dataType()), found[at].dataType()));
+      InternalRow row = new ColumnarBatch(values, 1).getRow(0).copy();
+      for (int at = 0; at < values.length; at++) {
+        literals.add(new Literal(row.get(at, values[at].dataType()), values[at].dataType()));
       }
     } finally {
       reader.close();

@@ -87,13 +87,13 @@ public class PythonCalls extends PythonClient {
   private ClientServerConnection take() {
     lock.lock();
     try {
-      ClientServerConnection found = (ClientServerConnection) idle.pollLast();
-      if (found == null) {
+      ClientServerConnection connection = (ClientServerConnection) idle.pollLast();
+      if (connection == null) {
         // Opens one and makes it the thread's.
         return (ClientServerConnection) getConnectionLock();
       }
-      setPerThreadConnection(found);
-      return found;
+      setPerThreadConnection(connection);
+      return connection;
     } finally {
       lock.unlock();
     }

@@ -34,11 +34,11 @@ public final class SelectedColumn extends ColumnVector {
   }
 
   public int numNulls() {
-    int found = 0;
+    int count = 0;
     for (int at = 0; at < selection.count; at++) {
-      found += whole.isNullAt(rows[at]) ? 1 : 0;
+      count += whole.isNullAt(rows[at]) ? 1 : 0;
     }
-    return found;
+    return count;
   }
 
   public boolean isNullAt(int row) {

@@ -117,16 +117,16 @@ public class SessionNames extends V2SessionCatalog {
     if (name.namespace().length != 1) {
       return null;
     }
-    CatalogTable found;
+    CatalogTable metadata;
     try {
-      found = names.getTableMetadata(new TableIdentifier(name.name(), Option.apply(name.namespace()[0])));
+      metadata = names.getTableMetadata(new TableIdentifier(name.name(), Option.apply(name.namespace()[0])));
     } catch (RuntimeException failed) {
       throw failed;
     } catch (Exception missing) {
       // There is no such table: Spark's own code says so. Scala declares no exceptions.
       return null;
     }
-    Option source = found.provider();
-    return source.isDefined() && sources.contains(((String) source.get()).toLowerCase(Locale.ROOT)) ? found : null;
+    Option source = metadata.provider();
+    return source.isDefined() && sources.contains(((String) source.get()).toLowerCase(Locale.ROOT)) ? metadata : null;
   }
 }

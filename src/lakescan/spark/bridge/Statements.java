@@ -46,16 +46,16 @@ public final class Statements implements InvocationHandler {
   }
 
   private String asQuery(String text) {
-    Matcher found = KNOWN.matcher(text);
-    if (!found.matches() || isName(found.group(1))) {
+    Matcher matcher = KNOWN.matcher(text);
+    if (!matcher.matches() || isName(matcher.group(1))) {
       return text;
     }
-    String table = found.group(2).trim();
+    String table = matcher.group(2).trim();
     if (!table.startsWith("'") && !table.startsWith("\"")) {
       table = "'" + table.replace("\\", "\\\\").replace("'", "\\'") + "'";
     }
-    String limit = found.group(3) == null ? "" : ", " + found.group(3);
-    return "SELECT * FROM lake_" + found.group(1).toLowerCase(Locale.ROOT) + "(" + table + limit + ")";
+    String limit = matcher.group(3) == null ? "" : ", " + matcher.group(3);
+    return "SELECT * FROM lake_" + matcher.group(1).toLowerCase(Locale.ROOT) + "(" + table + limit + ")";
   }
 
   private boolean isName(String word) {

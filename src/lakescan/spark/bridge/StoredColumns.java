@@ -68,12 +68,12 @@ public final class StoredColumns {
       return false;
     }
     Set names = new HashSet();
-    int found = 0;
+    int count = 0;
     for (int at = 0; at < wanted.getFieldCount(); at++) {
       Type column = wanted.getType(at);
       names.add(column.getName());
       if (has(file, column)) {
-        found++;
+        count++;
       } else if (!lacks(file, column)) {
         return false;
       }
@@ -85,7 +85,7 @@ public final class StoredColumns {
       }
     }
     // A worker counts the rows of a file that has none of the columns.
-    return found > 0;
+    return count > 0;
   }
 
   private static boolean isReadable(BlockMetaData group, MessageType file, Set names) {

@@ -132,9 +132,9 @@ public final class StreamScan implements Scan {
 
     public Offset latestOffset(Offset start, ReadLimit asked) {
       String all = asked instanceof ReadAllAvailable ? "next of all" : "next";
-      String[] found = ((String) ask(all, start.json())).split("\n", 2);
-      newest = found[1];
-      return found[0].isEmpty() ? start : new PythonStreamingSourceOffset(found[0]);
+      String[] parts = ((String) ask(all, start.json())).split("\n", 2);
+      newest = parts[1];
+      return parts[0].isEmpty() ? start : new PythonStreamingSourceOffset(parts[0]);
     }
 
     public Offset reportLatestOffset() {
@@ -292,8 +292,8 @@ public final class StreamScan implements Scan {
       for (int at = 0; at < names.length; at++) {
         Attribute column = null;
         for (Iterator each = output.iterator(); each.hasNext(); ) {
-          Attribute found = (Attribute) each.next();
-          column = found.name().equals(names[at]) ? found : column;
+          Attribute attribute = (Attribute) each.next();
+          column = attribute.name().equals(names[at]) ? attribute : column;
         }
         if (column == null) {
           throw new IllegalStateException("A stream's plan has no column " + names[at]);

@@ -12,7 +12,7 @@ from py4j.java_gateway import JavaObject
 from lakescan.spark.bridge.java_classes import driver_class
 
 if TYPE_CHECKING:
-    from lakescan.spark.bridge.session import Bridge
+    from lakescan.spark.bridge.jvm import Bridge
 
 _bounded: WeakSet[Any] = WeakSet()
 _installers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -28,7 +28,7 @@ def bound_connections(bridge: "Bridge") -> None:
         gateway: Any = bridge.gateway
         if gateway not in _installers:
             methods = driver_class(bridge, "PythonCalls").getMethods()
-            _installers[gateway] = next(found for found in methods if found.getName() == "install")
+            _installers[gateway] = next(method for method in methods if method.getName() == "install")
         server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
         _installers[gateway].invoke(None, bridge.array("java.lang.Object", [server, context._jsc.sc()]))
         _bounded.add(context)

@@ -11,7 +11,7 @@ from typing import Any
 from lakescan.io.configuration import FROM_ENVIRONMENT, OPTIONS, StorageConfiguration, is_storage_option
 from lakescan.io.locations import is_in_s3
 from lakescan.io.storage import Storage
-from lakescan.spark.bridge.session import Bridge
+from lakescan.spark.bridge.jvm import Bridge
 
 _PREFIX, _OF_SPARK = "fs.s3a.", "spark.hadoop."
 _OF_BUCKETS = _PREFIX + "bucket."

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lakescan.spark.bridge.session import Bridge
+    from lakescan.spark.bridge.jvm import Bridge
 
 
 class LivingObjects:
@@ -16,9 +16,9 @@ class LivingObjects:
         # Py4J would iterate over a Java map's values one trip each.
         self._by_scala = converters.asScala(self._numbers)
 
-    def number(self, found: Any, new: int) -> int:
+    def number(self, java_object: Any, new: int) -> int:
         """The object's number, from now on the new one where it has none."""
-        known = self._numbers.putIfAbsent(found, new)
+        known = self._numbers.putIfAbsent(java_object, new)
         return new if known is None else int(known)
 
     def living(self) -> set[int]:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from lakescan.errors import UnsupportedSpark
 
 if TYPE_CHECKING:
-    from lakescan.spark.bridge.session import Bridge
+    from lakescan.spark.bridge.jvm import Bridge
 
 JavaClasses: TypeAlias = Any  # java.lang.Class, by Py4J
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
+from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject
-from lakescan.spark.bridge.session import Bridge
 
 # Frames farther away may be those of a query within which this one runs.
 _NEAR = 8
@@ -20,10 +20,10 @@ def write_asked(arguments: Sequence[Any]) -> str | None:
     """The statement that further arguments of `loadTable` stand for where it would write: Spark asks for privileges."""
     if not arguments or not hasattr(arguments[0], "getClass"):
         return None
-    found = arguments[0]
-    if found.getClass().getSimpleName() == "TableContext":
-        found = found.writePrivileges()
-    return " and ".join(sorted(str(privilege) for privilege in found.toArray())) or None
+    privileges = arguments[0]
+    if privileges.getClass().getSimpleName() == "TableContext":
+        privileges = privileges.writePrivileges()
+    return " and ".join(sorted(str(privilege) for privilege in privileges.toArray())) or None
 
 
 def load_options(bridge: Bridge, arguments: Sequence[Any]) -> dict[str, str]:
@@ -80,10 +80,10 @@ def session_catalog(bridge: Bridge) -> JavaObject:
 def namespaces(bridge: Bridge, names: Sequence[str]) -> JavaObject:
     """Namespaces of one part each, as Java lists them."""
     gateway: Any = bridge.gateway
-    found = gateway.new_array(bridge.java_class("java.lang.String"), len(names), 1)
+    array = gateway.new_array(bridge.java_class("java.lang.String"), len(names), 1)
     for at, name in enumerate(names):
-        found[at][0] = name
-    return found
+        array[at][0] = name
+    return array
 
 
 def no_such_namespace(bridge: Bridge, names: JavaObject) -> Py4JJavaError:

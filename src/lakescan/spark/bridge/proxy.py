@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from lakescan.errors import InternalError, UnsupportedSpark
 
 if TYPE_CHECKING:
-    from lakescan.spark.bridge.session import Bridge
+    from lakescan.spark.bridge.jvm import Bridge
 
 JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returned
 

@@ -16,7 +16,7 @@ from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.types.time_zones import UNKNOWN
 
 if TYPE_CHECKING:
-    from lakescan.spark.bridge.session import Bridge
+    from lakescan.spark.bridge.jvm import Bridge
 
 _ZONE = "LAKESCAN_SESSION_TIME_ZONE"
 _SOURCE = "org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject
-from lakescan.spark.bridge.session import Bridge
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Measured:
 
 def measured(bridge: Bridge, df: DataFrame) -> list[tuple[object, Measured]]:
     """The Python scans of a query that ran, each with its figures."""
-    found = _scans(df._jdf.queryExecution().executedPlan(), None)
-    return [(bridge.python_object(node.scan()), figures) for node, figures in found]
+    scans = _scans(df._jdf.queryExecution().executedPlan(), None)
+    return [(bridge.python_object(node.scan()), figures) for node, figures in scans]
 
 
 def explained(df: DataFrame) -> str:
@@ -54,7 +54,7 @@ def _scans(node: JavaObject, task_ms: int | None) -> Iterator[tuple[JavaObject, 
 
 
 def _metric(node: JavaObject, name: str) -> int | None:
-    found = node.metrics().get(name)
+    metric = node.metrics().get(name)
     # A metric that was never set is below zero.
-    value = int(found.get().value()) if found.isDefined() else -1
+    value = int(metric.get().value()) if metric.isDefined() else -1
     return value if value >= 0 else None

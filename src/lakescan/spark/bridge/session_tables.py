@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from lakescan.io.locations import plain
 from lakescan.spark.bridge.java_classes import driver_classes
+from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.session import Bridge
 
 _BUILT_IN = ("", "builtin")
 _SETTING = "spark.sql.catalog.spark_catalog"
@@ -38,17 +38,17 @@ def kept_table(bridge: Bridge, namespace: tuple[str, ...], name: str) -> KeptTab
     )
     if len(namespace) > 1 or not catalog.tableExists(identifier):
         return None
-    found = catalog.getTableMetadata(identifier)
-    source = found.provider()
+    metadata = catalog.getTableMetadata(identifier)
+    source = metadata.provider()
     if source.isEmpty():
         return None
-    storage, location = found.storage(), found.storage().locationUri()
+    storage, location = metadata.storage(), metadata.storage().locationUri()
     pairs = [line.partition(" -> ") for line in str(storage.properties().mkString("\0")).split("\0")]
     return KeptTable(
         str(source.get()).lower(),
         None if location.isEmpty() else plain(str(location.get().toString())),
         {key: value for key, _, value in pairs if key},
-        str(found.tableType().name()) == "MANAGED",
+        str(metadata.tableType().name()) == "MANAGED",
     )
 
 

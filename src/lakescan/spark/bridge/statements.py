@@ -1,8 +1,8 @@
 """What SQL knows in a session beyond Spark's own: table functions that Python answers, and statements that use them."""
 
 from lakescan.spark.bridge.java_classes import driver_classes
+from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.session import Bridge
 
 _SPARKS_OWN = "org.apache.spark.sql.execution.SparkSqlParser"
 
@@ -12,7 +12,7 @@ def put_function(bridge: Bridge, name: str, function: Proxy) -> None:
     registry = bridge.spark._jsparkSession.sessionState().tableFunctionRegistry()
     # Later releases qualify the names of functions, each in its own way.
     known = str(registry.listFunction().mkString(" ")).replace("`", "").split(" ")
-    if any(found.rpartition(".")[2] == name for found in known):
+    if any(registered.rpartition(".")[2] == name for registered in known):
         return
     constructor = driver_classes(bridge, ["TableFunction"]).getConstructors()[0]
     made = constructor.newInstance(bridge.array("java.lang.Object", [name, function]))
@@ -28,7 +28,7 @@ def put_statements(bridge: Bridge) -> None:
     if before.getClass().getName() != _SPARKS_OWN:
         return
     methods = driver_classes(bridge, ["Statements"]).getMethods()
-    over = next(found for found in methods if found.getName() == "over")
+    over = next(method for method in methods if method.getName() == "over")
     field.set(state, over.invoke(None, bridge.array("java.lang.Object", [before, state.catalog()])))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from itertools import starmap
 
 from lakescan.spark.bridge.java_classes import driver_class
+from lakescan.spark.bridge.jvm import READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.session import READ, Bridge
 from lakescan.spark.bridge.tasks import Task, task_bytes
 from lakescan.stream.stream import Limits, Offset
 
@@ -32,9 +32,9 @@ def stream_scan(
 
 def packed(tasks: Iterable[Task]) -> bytearray:
     """Tasks as `StreamScan.java` unpacks them: how many, then each after its length."""
-    found = list(starmap(task_bytes, tasks))
-    parts = (part for task in found for part in (len(task).to_bytes(4, "big"), task))
-    return bytearray(b"".join([len(found).to_bytes(4, "big"), *parts]))
+    messages = list(starmap(task_bytes, tasks))
+    parts = (part for task in messages for part in (len(task).to_bytes(4, "big"), task))
+    return bytearray(b"".join([len(messages).to_bytes(4, "big"), *parts]))
 
 
 def read_limit(bridge: Bridge, limits: Limits) -> JavaObject:

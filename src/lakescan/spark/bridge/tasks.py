@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from itertools import starmap
 from typing import TypeAlias
 
+from lakescan.spark.bridge.jvm import PYTHON, READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject
-from lakescan.spark.bridge.session import PYTHON, READ, Bridge
 
 Task: TypeAlias = tuple[bytes, bytes, int]
 """Pickled for a worker; for Spark's own reader, empty where it cannot; the bytes that a worker reads."""

@@ -89,8 +89,8 @@ class LakeCatalog(Proxy):
 
     def listTableSummaries(self, namespace: JavaObject) -> JavaObject:
         summary = self.bridge.java_class(CATALOG + "TableSummary")
-        found = [summary.of(identifier, "EXTERNAL") for identifier in self.listTables(namespace)]
-        return self.bridge.array(CATALOG + "TableSummary", found)
+        summaries = [summary.of(identifier, "EXTERNAL") for identifier in self.listTables(namespace)]
+        return self.bridge.array(CATALOG + "TableSummary", summaries)
 
     def listTables(self, namespace: JavaObject) -> JavaObject:
         identifier = self.bridge.java_class(CATALOG + "Identifier")
@@ -135,9 +135,9 @@ class LakeCatalog(Proxy):
         version = travel if isinstance(travel, str) else None
         timestamp = _moment(travel) if isinstance(travel, int) else None
         options = load_options(self.bridge, when)
-        found = load_table(self.bridge, self._shown(identifier), location, version, timestamp, options, defaults)
-        found.is_managed = is_managed
-        return found
+        table = load_table(self.bridge, self._shown(identifier), location, version, timestamp, options, defaults)
+        table.is_managed = is_managed
+        return table
 
     def tableExists(self, identifier: JavaObject) -> bool:
         location = self._location(tuple(identifier.namespace()), identifier.name())
@@ -245,8 +245,8 @@ class NameCatalog(LakeCatalog):
         self.attached: dict[str, tuple[str, Mapping[str, str]]] = {}
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
-        found = self.attached.get(name.lower())
-        return None if namespace not in ((), self._namespace) or found is None else found[0]
+        attached = self.attached.get(name.lower())
+        return None if namespace not in ((), self._namespace) or attached is None else attached[0]
 
     def _options(self, name: str) -> Mapping[str, str]:
         return self.attached[name.lower()][1]

@@ -20,8 +20,8 @@ from lakescan.spark.bridge.java_classes import named_source
 from lakescan.spark.bridge.loads import Use, use_of_source
 from lakescan.spark.dsv2.ownership import is_read_here
 from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_stream, table_format
-from lakescan.spark.python_source.source import NAME, LakescanDataSource
-from lakescan.spark.source_schema import chosen_columns
+from lakescan.spark.given_schema import chosen_columns
+from lakescan.spark.python_source.python_data_source import NAME, LakescanDataSource
 
 _NO_COLUMNS = '{"type": "struct", "fields": []}'
 

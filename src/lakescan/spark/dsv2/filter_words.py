@@ -48,12 +48,12 @@ class FilterWords:
 
     def part(self, predicate: Predicate) -> str:
         """What a filter implies for pages: those of its conditions that there are words for. Few pages are all null."""
-        conditions = [found for found in _conditions(predicate) if _not_null(found) is None]
-        return self.whole(conjoin([found for found in conditions if self.whole(found) is not None])) or ""
+        conditions = [condition for condition in _conditions(predicate) if _not_null(condition) is None]
+        return self.whole(conjoin([condition for condition in conditions if self.whole(condition) is not None])) or ""
 
     def not_null(self, predicate: Predicate) -> str | None:
         """Where the columns are of which a filter drops nulls; None where it drops anything else."""
-        columns = [_not_null(found) for found in _conditions(predicate)]
+        columns = [_not_null(condition) for condition in _conditions(predicate)]
         known = [column for column in columns if column is not None]
         try:
             return " ".join(self._column(column).split()[1] for column in known) if len(known) == len(columns) else None
@@ -109,7 +109,7 @@ class FilterWords:
 
 def only_drops_nulls(predicate: Predicate) -> bool:
     """Whether a filter only drops nulls, as one does that Spark infers from a join: next to all rows pass it."""
-    return all(_not_null(found) is not None for found in _conditions(predicate))
+    return all(_not_null(condition) is not None for condition in _conditions(predicate))
 
 
 def _not_null(predicate: Predicate) -> Column | None:

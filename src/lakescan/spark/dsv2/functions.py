@@ -103,9 +103,9 @@ def _location(bridge: Bridge, table: str) -> str:
     leaves = plan.collectLeaves()
     for leaf in (leaves.apply(at) for at in range(leaves.size())):
         is_relation = leaf.getClass().getSimpleName() == "DataSourceV2Relation"
-        found = bridge.python_object(leaf.table()) if is_relation else None
-        if isinstance(found, SparkTable) and leaves.size() == 1:
-            return found.snapshot.location
+        loaded = bridge.python_object(leaf.table()) if is_relation else None
+        if isinstance(loaded, SparkTable) and leaves.size() == 1:
+            return loaded.snapshot.location
     raise NotALakeTable(table)
 
 

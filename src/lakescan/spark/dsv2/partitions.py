@@ -36,8 +36,8 @@ class ShownPartitions(Proxy):
                 for at, ((place, _), type_) in enumerate(zip(wanted, types, strict=True))
             )
 
-        found = [row for row in rows if matches(row)] if wanted else list(rows)
-        return self.bridge.array("org.apache.spark.sql.catalyst.InternalRow", found)
+        chosen = [row for row in rows if matches(row)] if wanted else list(rows)
+        return self.bridge.array("org.apache.spark.sql.catalyst.InternalRow", chosen)
 
     def partitionExists(self, values: JavaObject) -> bool:
         names = self.bridge.array("java.lang.String", self._partition_type().names)

@@ -35,9 +35,9 @@ from pyspark.sql.types import (
 )
 
 from lakescan.predicate import TRUE
-from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.packing import ROW_COUNT
-from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.filter_words import FilterWords, only_drops_nulls
 from lakescan.types.columns import member
 from lakescan.types.schema import FIELD_ID
@@ -78,16 +78,16 @@ def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | str:
         own = at < len(plan.output)
         # A filter is pushed only where its columns are plain ones.
         wanted = schema.fields[at] if own else StructField(field.name, from_arrow_type(field.type, True))
-        found = _stored(wanted, field, source)
+        stored_field = _stored(wanted, field, source)
         simple = isinstance(wanted.dataType, _SIMPLE)
         if own and plain_field(notes, (wanted.name,)) is None:
             return f"the type of {field.name}"
         if field.name in plan.partition_columns and simple:
             partitions.append(StructField(field.name, wanted.dataType, wanted.nullable))
-        elif field.name in plan.partition_columns or found is None or source.name == _POSITIONS:
+        elif field.name in plan.partition_columns or stored_field is None or source.name == _POSITIONS:
             return f"the type of {field.name}"
         else:
-            stored.append(found)
+            stored.append(stored_field)
     if not stored:
         return "no column of the files"
     places = tuple(order.index(at) for at in range(len(plan.output)))
@@ -103,8 +103,8 @@ def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | str:
 def _more_than_decoding(plan: ReadPlan) -> str:
     """What a worker has to do to rows, beyond filtering them; nothing where executors can do without one."""
     named = {"aggregates": plan.aggregation, "top-n": plan.top, "columns of metadata": plan.computed}
-    for what, found in named.items():
-        if found:
+    for what, needed in named.items():
+        if needed:
             return what
     # Spark takes no more rows than its limit, whoever reads them; a filter, and what it skips, is looked at below.
     rest = replace(plan, filter=TRUE, skip=TRUE, limit=None, output=plan.schema)
@@ -143,7 +143,7 @@ def _why(plan: ReadPlan, tasks: Sequence[ReadTask | ReadyRows]) -> list[str]:
     reasons = ["an offset"] if len(known) < len(tasks) else []
     if known:
         pieces = pa.concat_tables(known)
-        merged = "log_files" in pieces.column_names and pieces["log_files"].null_count < pieces.num_rows
+        merged = "merged_with" in pieces.column_names and pieces["merged_with"].null_count < pieces.num_rows
         near = plan.files.plain_files(pieces)["path"].null_count < pieces.num_rows
         reasons += ["log files to merge"] if merged else []
         reasons += ["small files to filter"] if near else [] if merged else ["files that are not on this machine"]
@@ -165,8 +165,8 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
     paths = files["path"]
     if plan.filter != TRUE and not only_drops_nulls(plan.filter):
         paths = pc.if_else(pc.less(pc.fill_null(pieces["size"], 0), WORTH_LOOKING_AT_PAGES), None, paths)
-    found = {"path": paths, **said, **{name: files[name] for name in files.column_names[1:]}, **values}
-    return pa.RecordBatch.from_struct_array(pa.table(found).to_struct_array().combine_chunks())
+    told = {"path": paths, **said, **{name: files[name] for name in files.column_names[1:]}, **values}
+    return pa.RecordBatch.from_struct_array(pa.table(told).to_struct_array().combine_chunks())
 
 
 def _stream(pieces: pa.RecordBatch) -> bytes:
@@ -181,8 +181,8 @@ def _stream(pieces: pa.RecordBatch) -> bytes:
 def _stored(wanted: StructField, field: pa.Field, source: pa.Field) -> StructField | None:
     """A column as its files name it and its fields; None where they may hold it in another type."""
     kind = _stored_type(wanted.dataType, field.type, source.type)
-    found = (source.metadata or {}).get(FIELD_ID)
-    notes = {} if found is None else {_SPARKS_FIELD_ID: int(found)}
+    field_id = (source.metadata or {}).get(FIELD_ID)
+    notes = {} if field_id is None else {_SPARKS_FIELD_ID: int(field_id)}
     return None if kind is None else StructField(source.name, kind, wanted.nullable, notes)
 
 

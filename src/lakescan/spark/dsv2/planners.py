@@ -68,11 +68,11 @@ class Planners:
                     return
                 made, make = self._waiting.popleft()
             try:
-                found = make()
+                outcome = make()
             except BaseException as error:
                 made.set_exception(error)
             else:
-                made.set_result(found)
+                made.set_result(outcome)
 
 
 @lru_cache(maxsize=8)

@@ -29,34 +29,36 @@ UNKNOWN = Call("UNKNOWN", ())
 _REPLACED = "\ufffd"
 
 
-def read_expression(bridge: Bridge, found: JavaObject, depth: int = 0) -> Expression:
+def read_expression(bridge: Bridge, expression: JavaObject, depth: int = 0) -> Expression:
     """A V2 expression, functions by the names that Spark gives them (EXTRACT by the field it takes)."""
-    kind = str(found.getClass().getSimpleName())
+    kind = str(expression.getClass().getSimpleName())
     if kind == "FieldReference":
-        return Column(tuple(found.fieldNames()))
+        return Column(tuple(expression.fieldNames()))
     if kind == "LiteralValue":
-        return _literal(found) or UNKNOWN
+        return _literal(expression) or UNKNOWN
     if kind in ("AlwaysTrue", "AlwaysFalse"):
         return Literal(kind == "AlwaysTrue", pa.bool_())
     if depth > _DEEPEST:
         return UNKNOWN
     if kind in ("And", "Or"):
-        return Call(kind.upper(), tuple(read_expression(bridge, part, depth + 1) for part in _chain(found, kind)))
+        return Call(kind.upper(), tuple(read_expression(bridge, part, depth + 1) for part in _chain(expression, kind)))
     if kind == "Cast":
-        return Call("CAST", (read_expression(bridge, found.expression(), depth + 1),), _type(found.dataType()))
+        return Call(
+            "CAST", (read_expression(bridge, expression.expression(), depth + 1),), _type(expression.dataType())
+        )
     if kind == "Extract":
-        return Call(str(found.field()), (read_expression(bridge, found.source(), depth + 1),))
+        return Call(str(expression.field()), (read_expression(bridge, expression.source(), depth + 1),))
     if kind not in _NAMED:
         return UNKNOWN
-    name, children = str(found.name()), found.children()
+    name, children = str(expression.name()), expression.children()
     if name == "IN" and len(children) > _FEW:
-        return _in(bridge, found, children, depth)
+        return _in(bridge, expression, children, depth)
     return Call(name, tuple(read_expression(bridge, child, depth + 1) for child in children))
 
 
-def _chain(found: JavaObject, kind: str) -> list[JavaObject]:
-    """The parts of which `found` is the AND or OR, in order: a chain made in a loop nests a level for each of them."""
-    parts, pending = [], [found]
+def _chain(expression: JavaObject, kind: str) -> list[JavaObject]:
+    """The parts of which `expression` is the AND or OR, in order: a chain made in a loop nests a level for each."""
+    parts, pending = [], [expression]
     while pending:
         part = pending.pop()
         if part.getClass().getSimpleName() == kind:
@@ -66,11 +68,11 @@ def _chain(found: JavaObject, kind: str) -> list[JavaObject]:
     return parts
 
 
-def _in(bridge: Bridge, found: JavaObject, children: JavaObject, depth: int) -> Expression:
+def _in(bridge: Bridge, expression: JavaObject, children: JavaObject, depth: int) -> Expression:
     """An IN list read in one call: thousands of values would otherwise be thousands of trips to the JVM."""
     column, first = read_expression(bridge, children[0], depth + 1), children[1]
     type_ = _type(first.dataType()) if first.getClass().getSimpleName() == "LiteralValue" else None
-    if type_ is not None and isinstance(column, Column) and len(found.references()) == 1:
+    if type_ is not None and isinstance(column, Column) and len(expression.references()) == 1:
         values = _values_of_text(bridge.text_of_all(children), len(children) - 1, type_)
         if values is not None:
             return Call("IN", (column, *[Literal(value, type_) for value in values]))
@@ -134,23 +136,23 @@ def _literal(expression: JavaObject) -> Literal | None:
         return None
 
 
-def _value(found: Any, type_: pa.DataType) -> Any:
+def _value(internal: Any, type_: pa.DataType) -> Any:
     """Catalyst's own form of a value (days, microseconds, UTF8String, Decimal) as Python's."""
-    if found is None:
+    if internal is None:
         return None
     if pa.types.is_date(type_):
-        return date(1970, 1, 1) + timedelta(days=found)
+        return date(1970, 1, 1) + timedelta(days=internal)
     if pa.types.is_timestamp(type_):
-        moment = _EPOCH + timedelta(microseconds=found)
+        moment = _EPOCH + timedelta(microseconds=internal)
         return moment if type_.tz else moment.replace(tzinfo=None)
     if pa.types.is_string(type_):
-        return found if isinstance(found, str) else _text(found)
+        return internal if isinstance(internal, str) else _text(internal)
     if pa.types.is_decimal(type_):
-        return Decimal(found.toString())
-    return bytes(found) if pa.types.is_binary(type_) else found
+        return Decimal(internal.toString())
+    return bytes(internal) if pa.types.is_binary(type_) else internal
 
 
-def _text(found: JavaObject) -> str:
-    text = str(found.toString())
+def _text(utf8: JavaObject) -> str:
+    text = str(utf8.toString())
     # UnicodeDecodeError is a ValueError: a literal that is no text has no Arrow value.
-    return bytes(found.getBytes()).decode() if _REPLACED in text else text
+    return bytes(utf8.getBytes()).decode() if _REPLACED in text else text

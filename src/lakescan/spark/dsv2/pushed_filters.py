@@ -19,7 +19,7 @@ from typing import Any
 from lakescan.predicate import TRUE, Expression, Predicate, columns_of, exact, implied
 from lakescan.predicate.failing import may_fail
 from lakescan.scan.builder import ScanBuilder
-from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import plain_field
 
 _THREADS_KEPT = 64
 

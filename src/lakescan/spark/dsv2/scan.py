@@ -13,19 +13,19 @@ from functools import cached_property
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Predicate, conjoin, exact
-from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.report import shown_reasons
 from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.tasks import input_partitions
-from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces, why_workers
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.predicates import read_expression
-from lakescan.spark.dsv2.statistics import SparkStatistics
+from lakescan.spark.dsv2.spark_statistics import SparkStatistics
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
 
 
@@ -46,7 +46,7 @@ class SparkScan(BatchScan):
         self.spec = planning.spec
         self._planning = planning
         self._schema = schema
-        self._found_at_run_time: list[Predicate] = []
+        self._runtime_filters: list[Predicate] = []
         self._at_run_time: Plan | None = None
         self._tasks: _Tasks | None = None
         self._has_run = False
@@ -72,14 +72,14 @@ class SparkScan(BatchScan):
         if self._planning.plan.exception() is not None:
             # A plan that failed fails the query, and not whoever describes it.
             return self.spec.description
-        found = self._divided(self.last_run)
-        who = ", ".join(f"{count} by {reader}" for reader, count in _readers(found.tasks, found.pieces))
-        why = self._why(found)
+        divided = self._divided(self.last_run)
+        who = ", ".join(f"{count} by {reader}" for reader, count in _readers(divided.tasks, divided.pieces))
+        why = self._why(divided)
         return f"{self.spec.description} tasks=[{who}{shown_reasons(why)}]"
 
     def toBatch(self) -> "SparkBatch":
-        found, self._found_at_run_time = self._found_at_run_time, []
-        self._at_run_time = at_run_time(self.plan, conjoin(found)) if found else None
+        filters, self._runtime_filters = self._runtime_filters, []
+        self._at_run_time = at_run_time(self.plan, conjoin(filters)) if filters else None
         return SparkBatch(self.bridge, self, self._at_run_time)
 
     def filterAttributes(self) -> JavaObject:
@@ -97,7 +97,7 @@ class SparkScan(BatchScan):
         # A column and its values.
         short = (predicate for predicate in predicates if len(predicate.children()) <= MOST_VALUES + 1)
         read = (exact(read_expression(self.bridge, predicate), self.spec.output) for predicate in short)
-        self._found_at_run_time = [predicate for predicate in read if predicate is not None]
+        self._runtime_filters = [predicate for predicate in read if predicate is not None]
 
     def estimateStatistics(self) -> SparkStatistics:
         return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics))
@@ -123,31 +123,31 @@ class SparkScan(BatchScan):
     @property
     def readers(self) -> tuple[tuple[str, int], ...]:
         """Who reads, and how many tasks, of the last batch; empty before there was one."""
-        found = self._tasks
-        return _readers(found.tasks, found.pieces) if found is not None and self._has_run else ()
+        divided = self._tasks
+        return _readers(divided.tasks, divided.pieces) if divided is not None and self._has_run else ()
 
     @property
     def why_workers(self) -> tuple[str, ...]:
         """Why workers read what they do of the last batch; empty before there was one."""
-        found = self._tasks
-        return self._why(found) if found is not None and self._has_run else ()
+        divided = self._tasks
+        return self._why(divided) if divided is not None and self._has_run else ()
 
-    def _why(self, found: _Tasks) -> tuple[str, ...]:
-        return why_workers(found.plan.read_plan, self._plain_columns, found.tasks, found.pieces)
+    def _why(self, divided: _Tasks) -> tuple[str, ...]:
+        return why_workers(divided.plan.read_plan, self._plain_columns, divided.tasks, divided.pieces)
 
     def input_partitions(self, plan: Plan) -> JavaObject:
         self._has_run = True
-        found = self._divided(plan)
-        shipped_tasks = zip(map(pickle.dumps, found.tasks), found.pieces, plan.bytes_of(found.tasks), strict=True)
+        divided = self._divided(plan)
+        shipped_tasks = zip(map(pickle.dumps, divided.tasks), divided.pieces, plan.bytes_of(divided.tasks), strict=True)
         return input_partitions(self.bridge, shipped_tasks)
 
     def _divided(self, plan: Plan) -> "_Tasks":
         # Spark describes a scan several times a query, before it runs and after.
-        found = self._tasks
-        if found is None or found.plan is not plan:
+        known = self._tasks
+        if known is None or known.plan is not plan:
             tasks = plan.tasks(self.bridge.parallelism)
-            self._tasks = found = _Tasks(plan, tasks, plain_pieces(plan.read_plan, self._plain_columns, tasks))
-        return found
+            self._tasks = known = _Tasks(plan, tasks, plain_pieces(plan.read_plan, self._plain_columns, tasks))
+        return known
 
     def reader_factory(self) -> JavaObject:
         limited = self.spec.limit is not None

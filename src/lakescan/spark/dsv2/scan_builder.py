@@ -10,16 +10,18 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
+from lakescan.predicate import Column
+from lakescan.reader.top_rows import SortColumn
 from lakescan.scan.limit import can_skip
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
-from lakescan.spark.dsv2.aggregates import PushedAggregates
+from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import planning
 from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.pushed_aggregates import PushedAggregates
 from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.dsv2.scan import SparkScan
-from lakescan.spark.dsv2.sort_order import sort_columns
 from lakescan.types.schema import arrow_schema
 
 _SCANS = ScansOfAPlan()
@@ -58,12 +60,12 @@ class SparkScanBuilder(Proxy):
         return False
 
     def pruneColumns(self, schema: JavaObject) -> None:
-        found = json.loads(schema.json())
+        struct = json.loads(schema.json())
         if not self._wanted.spec.settings.columns:
             own = {field["name"] for field in self._spark_schema["fields"]}
-            hidden = [field for field in found["fields"] if field["name"] not in own]
-            found = {**found, "fields": [*self._spark_schema["fields"], *hidden]}
-        self._spark_schema = found
+            hidden = [field for field in struct["fields"] if field["name"] not in own]
+            struct = {**struct, "fields": [*self._spark_schema["fields"], *hidden]}
+        self._spark_schema = struct
         self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
 
     def supportCompletePushDown(self, aggregation: JavaObject) -> bool:
@@ -79,7 +81,7 @@ class SparkScanBuilder(Proxy):
         return True
 
     def pushTopN(self, orders: JavaObject, limit: int) -> bool:
-        by = sort_columns(orders, self._spark_schema)
+        by = _sort_columns(orders, self._spark_schema)
         if by is None or self._aggregates.pushed is not None or not self._wanted.spec.settings.top_n:
             return False
         self._wanted = self._wanted.first(limit, *by)
@@ -115,3 +117,19 @@ class SparkScanBuilder(Proxy):
                 "SupportsPushDownOffset",
             )
         )
+
+
+def _sort_columns(orders: JavaObject, spark_schema: dict[str, Any]) -> list[SortColumn] | None:
+    """The columns to sort by, None where one is no column or sorts in a way of its own."""
+    columns: list[SortColumn] = []
+    for order in orders:
+        expression = order.expression()
+        if expression.getClass().getSimpleName() != "FieldReference":
+            return None
+        path = tuple(expression.fieldNames())
+        field = plain_field(spark_schema, path)
+        if field is None or not isinstance(field["type"], str) or field["type"] == "void":
+            return None
+        descending = order.direction().name() == "DESCENDING"
+        columns.append(SortColumn(Column(path), descending, order.nullOrdering().name() == "NULLS_FIRST"))
+    return columns

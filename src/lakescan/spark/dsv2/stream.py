@@ -19,18 +19,18 @@ from pyspark.sql.types import StructType
 
 from lakescan.errors import InternalError, UnsupportedFeature
 from lakescan.predicate import TRUE, Predicate, columns_of, conjoin, implied
-from lakescan.reader.plan import ReadTask
+from lakescan.reader.read_plan import ReadTask
 from lakescan.scan.estimates import scaled, share_of_columns
 from lakescan.scan.packing import piece_bytes
 from lakescan.scan.settings import Settings
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.streams import packed, stream_scan
 from lakescan.spark.bridge.tasks import Task
-from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.worker import shipped, stream_reader, worker_schema
-from lakescan.spark.source_schema import all_nullable
+from lakescan.spark.given_schema import all_nullable
 from lakescan.stream.narrowing import narrowed
 from lakescan.stream.stream import Limits, Offset, PinnedStream, Stream, StreamTask
 
@@ -56,9 +56,9 @@ class StreamedTable:
 
     @cached_property
     def schema(self) -> StructType:
-        found = all_nullable(json.loads(self.pinned.schema_json))
-        fields = {field["name"]: field for field in found["fields"]}
-        return StructType.fromJson({**found, "fields": [fields[name] for name in self.columns]})
+        struct = all_nullable(json.loads(self.pinned.schema_json))
+        fields = {field["name"]: field for field in struct["fields"]}
+        return StructType.fromJson({**struct, "fields": [fields[name] for name in self.columns]})
 
     @cached_property
     def stream(self) -> Stream:
@@ -131,9 +131,9 @@ class BatchPlanner(Proxy):
     def _next(self, start: str, limits: Limits) -> str:
         """The end of the next batch, empty where there is none, and behind it where a stream would be at the end."""
         begun = json.loads(start)
-        found = self._table.stream.next_offset(begun, limits)
+        reached = self._table.stream.next_offset(begun, limits)
         newest = json.dumps(dict(self._table.stream.newest_offset()))
-        return f"{'' if found is begun else json.dumps(dict(found))}\n{newest}"
+        return f"{'' if reached is begun else json.dumps(dict(reached))}\n{newest}"
 
     def _tasks(self, start: Offset, end: Offset) -> list[StreamTask]:
         tasks = self._table.stream.plan(start, end, self._parallelism)
@@ -147,13 +147,13 @@ class BatchPlanner(Proxy):
     def _told(self, tasks: Iterable[StreamTask]) -> Iterable[Task]:
         """The tasks as they travel; those of one plan together."""
         for _, run in groupby(tasks, key=lambda task: id(task.plan)):
-            found = list(run)
-            plain = plain_pieces(found[0].plan, self._plain_columns(found[0]), [task.task for task in found])
-            share = share_of_columns(found[0].plan.schema, self._table.pinned.schema)
+            together = list(run)
+            plain = plain_pieces(together[0].plan, self._plain_columns(together[0]), [task.task for task in together])
+            share = share_of_columns(together[0].plan.schema, self._table.pinned.schema)
             sizes = (
-                scaled(piece_bytes(one.task.pieces), share) if isinstance(one.task, ReadTask) else 0 for one in found
+                scaled(piece_bytes(one.task.pieces), share) if isinstance(one.task, ReadTask) else 0 for one in together
             )
-            yield from zip(map(pickle.dumps, found), plain, sizes, strict=True)
+            yield from zip(map(pickle.dumps, together), plain, sizes, strict=True)
 
     def _plain_columns(self, task: StreamTask) -> PlainColumns | str:
         """The columns with which Spark's own reader may read a task, why a worker has to where it cannot.
@@ -163,10 +163,10 @@ class BatchPlanner(Proxy):
         """
         if not self._table.settings.plain_files:
             return "lakescan.pushdown.plain_files is off"
-        found = plain_columns(task.plan, self._schema)
+        columns = plain_columns(task.plan, self._schema)
         if not self._planned:
-            self._plain, self._planned = None if isinstance(found, str) else found, True
-        return found if found == self._plain else "columns of another batch"
+            self._plain, self._planned = None if isinstance(columns, str) else columns, True
+        return columns if columns == self._plain else "columns of another batch"
 
     def _narrow(self, told: JavaObject) -> JavaObject:
         """The scan of some columns (a line each) with some predicates."""

@@ -15,7 +15,7 @@ from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.dsv2.stream import StreamedTable, StreamScanBuilder
-from lakescan.spark.source_schema import all_nullable, bare
+from lakescan.spark.given_schema import all_nullable, bare
 from lakescan.stream.options import OF_A_BATCH
 from lakescan.stream.stream import PinnedStream
 
@@ -66,8 +66,8 @@ def stream_builder(bridge: Bridge, seen: Seen, options: Mapping[str, str]) -> St
 
 def _has_columns(pinned: PinnedStream, seen: Seen) -> bool:
     """Whether a stream has the columns that Spark has met: these and no others, unless they were chosen."""
-    met, found = _columns(seen.schema), _columns(pinned.schema_json)
-    return all(field in found for field in met) if seen.is_source else met == found
+    met, given = _columns(seen.schema), _columns(pinned.schema_json)
+    return all(field in given for field in met) if seen.is_source else met == given
 
 
 def _refuse_late_options(bridge: Bridge, seen: Seen, given: Mapping[str, str]) -> None:
@@ -85,5 +85,5 @@ def _refuse_late_options(bridge: Bridge, seen: Seen, given: Mapping[str, str]) -
 
 def _columns(spark_schema: str) -> list[Any]:
     """What must be the same in two schemas: names and types, not what is only said about them."""
-    found: list[Any] = bare(all_nullable(json.loads(spark_schema))["fields"])
-    return found
+    columns: list[Any] = bare(all_nullable(json.loads(spark_schema))["fields"])
+    return columns

@@ -30,11 +30,11 @@ from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.bridge.loads import loads_a_stream
 from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
 from lakescan.spark.dsv2.partitions import ShownPartitions
-from lakescan.spark.dsv2.pinned import PinnedVersions
+from lakescan.spark.dsv2.pinned_versions import PinnedVersions
 from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
 from lakescan.spark.dsv2.stream import StreamScanBuilder
 from lakescan.spark.dsv2.stream_options import Seen, pinned_stream, stream_builder, stream_options
-from lakescan.spark.source_schema import all_nullable, chosen_columns
+from lakescan.spark.given_schema import all_nullable, chosen_columns
 from lakescan.stream.options import OF_A_BATCH
 
 _TABLES_KEPT = 32
@@ -296,11 +296,11 @@ def load_stream(
     """The table for a stream with these options; of its columns those of a schema, where one is given."""
     table = _kept(storage_at(bridge, path, options), _zone(bridge, options))
     given, snapshot = stream_options(_without_storage(options), table.format), table.snapshot()
-    found = all_nullable(json.loads(pinned_stream(table, given, snapshot).schema_json))
+    struct = all_nullable(json.loads(pinned_stream(table, given, snapshot).schema_json))
     if schema is not None:
-        fields = {field["name"]: field for field in found["fields"]}
-        found = {**found, "fields": [fields[column] for column in chosen_columns(schema, json.dumps(found))]}
-    return SparkTable(bridge, name, snapshot, Asked(given, checked=True), json.dumps(found))
+        fields = {field["name"]: field for field in struct["fields"]}
+        struct = {**struct, "fields": [fields[column] for column in chosen_columns(schema, json.dumps(struct))]}
+    return SparkTable(bridge, name, snapshot, Asked(given, checked=True), json.dumps(struct))
 
 
 def _without_storage(options: Mapping[str, Any]) -> dict[str, Any]:

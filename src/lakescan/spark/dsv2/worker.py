@@ -30,8 +30,8 @@ from pyspark.sql.types import (
 )
 
 from lakescan.errors import LakescanError
-from lakescan.reader.plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.read import read_task, rows_of_pieces
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.stream.stream import StreamTask
 
 _ROW = "row"
@@ -58,9 +58,9 @@ def _rows_of_tasks(tasks: Iterator[pa.RecordBatch], planned: Callable[[Any], Str
     keep_what_is_loaded()
     for batch in tasks:
         for pickled, *part in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
-            found = planned(pickle.loads(pickled))
+            planned_task = planned(pickle.loads(pickled))
             try:
-                yield from _rows_after_their_file(found.plan, _part(found.task, *part))
+                yield from _rows_after_their_file(planned_task.plan, _part(planned_task.task, *part))
             except LakescanError as error:
                 # The message says it all: which file, what is wrong, what to do. Our own frames only hide it.
                 raise error.with_traceback(None) from None

@@ -31,7 +31,7 @@ class BatchProgress:
 
 def progress_of(query: StreamingQuery) -> list[BatchProgress]:
     """The batches that Spark still remembers, oldest first."""
-    found = []
+    batches = []
     for progress in query.recentProgress:
         for source in progress["sources"]:
             notes = _offset(source["endOffset"]).get("batch")
@@ -41,7 +41,7 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
             newest = _offset(source["latestOffset"]).get("newestVersion", notes["newestVersion"])
             # Versions that are numbers can be counted; one that is an instant only says when.
             behind = notes["versionsBehind"] if isinstance(newest, str) else max(0, newest - notes["toVersion"])
-            found.append(
+            batches.append(
                 BatchProgress(
                     batch=progress["batchId"],
                     from_version=notes["fromVersion"],
@@ -54,15 +54,15 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
                     warning=notes.get("warning"),
                 )
             )
-    return found
+    return batches
 
 
 def _offset(text: Any) -> dict[str, Any]:
     """An offset of ours; nothing where there is none or it is another source's."""
-    found = text
+    offset = text
     for read in (json.loads, literal_eval):
         # PySpark 4.0 and 4.1 show the JSON of an offset as Python writes a dictionary.
-        if isinstance(found, str):
+        if isinstance(offset, str):
             with suppress(ValueError, SyntaxError):
-                found = read(found)
-    return found if isinstance(found, dict) and "lakescanOffset" in found else {}
+                offset = read(offset)
+    return offset if isinstance(offset, dict) and "lakescanOffset" in offset else {}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lakescan.formats import open_table, pin_stream
 from lakescan.formats.delta import DeltaTable
-from lakescan.formats.delta.stream.pinned import PinnedDeltaStream
+from lakescan.formats.delta.stream.pinned_stream import PinnedDeltaStream
 from lakescan.io.storage import Storage
 from lakescan.reader.read import read_task
 from lakescan.stream.stream import Limits, PinnedStream, Stream, StreamTask
@@ -30,7 +30,7 @@ def _texts(options: Mapping[str, object]) -> dict[str, str]:
 def read(tasks: list[StreamTask], schema: pa.Schema) -> list[dict[str, Any]]:
     """What executors make of the tasks, which they get as bytes."""
     sent = pickle.loads(pickle.dumps(tasks))
-    batches = [batch for found in sent for batch in read_task(found.plan, found.task)]
+    batches = [batch for sent_task in sent for batch in read_task(sent_task.plan, sent_task.task)]
     rows: list[dict[str, Any]] = pa.Table.from_batches(batches, schema).to_pylist()
     return rows
 
@@ -75,14 +75,14 @@ class Engine:
             return 0
         end = self.offsets[-1]
         tasks = self.stream.plan(json.loads(start), json.loads(end), 2)
-        found = read(tasks, self.pinned.schema)
+        rows = read(tasks, self.pinned.schema)
         if crash:
             self.restart()
             return 0
-        self.rows.extend(found)
+        self.rows.extend(rows)
         self.finished += 1
         self.stream.commit(json.loads(end))
-        return len(found)
+        return len(rows)
 
     def decide(self, limits: Limits | None = None) -> bool:
         """Write the end of the next batch to the checkpoint; False where there is nothing to read."""

@@ -140,11 +140,11 @@ class History:
         if len(self.columns) > 5:
             return self._append()
         self.columns.append(f"c{len(self.columns)}")
-        old = {found["name"]: found for found in self.built.schema["fields"]}
+        old = {column["name"]: column for column in self.built.schema["fields"]}
         self.built.schema = spark_schema(self._schema())
         if self.mapped:
             self.built.map_columns(self.built.properties["delta.columnMapping.mode"])
-        self.built.schema["fields"] = [old.get(found["name"], found) for found in self.built.schema["fields"]]
+        self.built.schema["fields"] = [old.get(column["name"], column) for column in self.built.schema["fields"]]
         made = [self._file(self._new_rows())] if self.random.random() < 0.5 else []
         return self._commit("append" if made else "none", added=made, new=made, metadata=True)
 
@@ -158,11 +158,11 @@ class History:
         Or, which only reading each commit with its own metadata survives, they get new ones.
         """
         self.mapped = True
-        before = {found["name"] for found in self.built.schema["fields"]}
+        before = {each["name"] for each in self.built.schema["fields"]}
         self.built.map_columns(self.random.choice(["name", "id"]) if self.renames_in_files else "name")
-        for found in self.built.schema["fields"]:
-            if found["name"] in before and not self.renames_in_files:
-                found["metadata"]["delta.columnMapping.physicalName"] = found["name"]
+        for column in self.built.schema["fields"]:
+            if column["name"] in before and not self.renames_in_files:
+                column["metadata"]["delta.columnMapping.physicalName"] = column["name"]
         made = [self._file(self._new_rows())] if self.random.random() < 0.5 else []
         self._commit("append" if made else "none", added=made, new=made, metadata=True, protocol=True)
 

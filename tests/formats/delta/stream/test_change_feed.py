@@ -32,7 +32,7 @@ OWN = ("_change_type", "_commit_version", "_commit_timestamp")
 @pytest.mark.parametrize("name", [name for name in tables() if name.startswith("changes")])
 def test_a_stream_gives_the_changes_that_delta_spark_gives(name: str, tmp_path: Path) -> None:
     root, expected = copied(name, tmp_path)
-    single = {found["start"]: found for found in expected["changes"] if found["start"] == found["end"]}
+    single = {change["start"]: change for change in expected["changes"] if change["start"] == change["end"]}
     checked = 0
     for start in sorted(single):
         engine = Engine(str(root), {"startingVersion": start, "readChangeFeed": True, "maxFilesPerTrigger": 1})
@@ -56,8 +56,8 @@ def test_a_stream_gives_the_changes_that_delta_spark_gives(name: str, tmp_path: 
 def _version(offset: str) -> int:
     import json
 
-    found: int = json.loads(offset)["version"]
-    return found
+    version: int = json.loads(offset)["version"]
+    return version
 
 
 def _renamed(now: list[str], then: list[str]) -> bool:
@@ -124,8 +124,8 @@ def test_the_initial_snapshot_comes_as_inserts_of_its_version(tmp_path: Path) ->
         built.set_time(version, 998 + version)
     engine = Engine(built.path, {"readChangeFeed": True})
     engine.drain()
-    found = sorted((row["id"], row["_change_type"], row["_commit_version"]) for row in engine.rows)
-    assert found == [(2, "insert", 2), (3, "insert", 2)]
+    changes = sorted((row["id"], row["_change_type"], row["_commit_version"]) for row in engine.rows)
+    assert changes == [(2, "insert", 2), (3, "insert", 2)]
     assert {row["_commit_timestamp"].timestamp() for row in engine.rows} == {1000.0}
 
 

@@ -50,10 +50,10 @@ class Expected:
         """Every row of the stream up to the newest version, and the version that stops it, if one does."""
         rows = list(self.history.versions[self.origin].live_rows) if self.snapshot else []
         for number in range(self.origin + self.snapshot, self.history.newest + 1):
-            found = delivers(self.history.versions[number], self.options)
-            if found is None:
+            delivered = delivers(self.history.versions[number], self.options)
+            if delivered is None:
                 return rows, number
-            rows = rows + found
+            rows = rows + delivered
         return rows, None
 
 

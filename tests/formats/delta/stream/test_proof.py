@@ -32,8 +32,8 @@ def cleaned(root: Path, changes_at: int | None = None) -> DeltaBuilder:
 
 
 def checksum(built: DeltaBuilder, version: int, **other: Any) -> None:
-    found = {**built.protocol(), "metadata": {**built.metadata()["metaData"], **other}}
-    (built.log / f"{version:020d}.crc").write_text(json.dumps(found))
+    fields = {**built.protocol(), "metadata": {**built.metadata()["metaData"], **other}}
+    (built.log / f"{version:020d}.crc").write_text(json.dumps(fields))
 
 
 def old_schema() -> dict[str, Any]:

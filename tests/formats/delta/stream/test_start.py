@@ -12,7 +12,7 @@ from lakescan.errors import InvalidVersion, MissingCommit, RelaxedStartRefused, 
 from lakescan.formats.delta import DeltaTable, open_delta
 from lakescan.formats.delta.log.log_segment import list_log
 from lakescan.formats.delta.stream.offset import parse_offset
-from lakescan.formats.delta.stream.pinned import PinnedDeltaStream
+from lakescan.formats.delta.stream.pinned_stream import PinnedDeltaStream
 from lakescan.formats.delta.stream.start import starting_state
 from lakescan.io.storage import Storage
 from lakescan.stream.stream import Limits

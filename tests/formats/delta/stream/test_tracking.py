@@ -96,7 +96,7 @@ def test_a_schema_log_given_after_the_first_commits_were_cleaned_away_begins_whe
     engine.options = {**engine.options, "schemaTrackingLocation": str(tmp_path / "schemas")}
     engine.restart()
     until_done(engine)
-    assert [found["id"] for found in engine.rows] == [0, 1]
+    assert [one["id"] for one in engine.rows] == [0, 1]
     assert [file.name for file in (tmp_path / "schemas").iterdir()] == [f"{2:020d}.schema.json"]
 
 
@@ -139,8 +139,8 @@ def test_a_schema_log_takes_a_stream_through_a_change_of_the_partition_columns(t
     options = {"startingVersion": 0, "ignoreChanges": True, "schemaTrackingLocation": str(tmp_path / "schemas")}
     engine = Engine(built.path, options)
     assert until_done(engine) == [SchemaChanged]
-    assert [found["id"] for found in engine.rows] == [0, 1, 0, 1, 3]
-    assert [found["p"] for found in engine.rows] == [0, 0, 0, 0, 1]
+    assert [one["id"] for one in engine.rows] == [0, 1, 0, 1, 3]
+    assert [one["p"] for one in engine.rows] == [0, 0, 0, 0, 1]
 
 
 def test_a_renamed_partition_column_is_a_rename_and_no_other_partitioning(tmp_path: Path) -> None:

@@ -36,9 +36,9 @@ from lakescan.formats.delta.log.time_travel import commit_after, parse_timestamp
 from lakescan.formats.delta.statistics.parsed import parse_statistics
 from lakescan.io.storage import Storage
 from lakescan.predicate import Column
-from lakescan.reader.plan import ComputedColumn
+from lakescan.reader.read_plan import ComputedColumn
+from lakescan.scan.file_statistics import statistics_type
 from lakescan.scan.listed_snapshot import ListedSnapshot
-from lakescan.scan.statistics import statistics_type
 from lakescan.types.columns import member
 from lakescan.types.schema import prune
 
@@ -65,10 +65,10 @@ class DeltaChanges(ListedSnapshot):
         walked = tuple(commits)
         last = walked[-1].metadata
         wanted = newest if newest.mapping_mode == "none" and _misfit(walked, newest) is None else last
-        found = DeltaChanges(commits.storage, commits.start, commits.end, walked, wanted)
-        found._refuse_unrecorded()
-        found._refuse_incompatible()
-        return found
+        feed = DeltaChanges(commits.storage, commits.start, commits.end, walked, wanted)
+        feed._refuse_unrecorded()
+        feed._refuse_incompatible()
+        return feed
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _opened_again, (self.storage, self._commits[0].zone, self.start, self.end, self._metadata)
@@ -88,14 +88,14 @@ class DeltaChanges(ListedSnapshot):
         return pa.schema([*self._metadata.schema, *_OWN_FIELDS])
 
     @cached_property
-    def source_schema(self) -> pa.Schema:
-        return pa.schema([*self._metadata.source_schema, *_OWN_FIELDS])
+    def physical_schema(self) -> pa.Schema:
+        return pa.schema([*self._metadata.physical_schema, *_OWN_FIELDS])
 
     @cached_property
     def schema_json(self) -> str:
-        found = json.loads(self._metadata.spark_schema)
+        struct = json.loads(self._metadata.spark_schema)
         own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in SPARK_FIELDS]
-        return json.dumps({**found, "fields": [*found["fields"], *own]})
+        return json.dumps({**struct, "fields": [*struct["fields"], *own]})
 
     @property
     def computed_columns(self) -> Mapping[str, ComputedColumn]:
@@ -130,13 +130,13 @@ class DeltaChanges(ListedSnapshot):
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
         """What the log says of whole files; how many of a file's rows changed it does not say."""
         table = {column.path for column in columns if column.path != (CHANGE_TYPE,)}
-        logical, physical = prune(self._metadata.schema, self._metadata.source_schema, table)
+        logical, physical = prune(self._metadata.schema, self._metadata.physical_schema, table)
         request = StatisticsRequest(logical, physical, once_float=self._metadata.once_float)
-        found = parse_statistics(files["stats"], request)
+        statistics = parse_statistics(files["stats"], request)
         vector = files["deletion_vector"].combine_chunks()
         whole = pc.is_null(member(vector, "only"))
-        counts = pc.if_else(whole, member(found, "row_count"), pa.scalar(None, pa.int64()))
-        children = {field.name: member(found, field.name) for field in found.type} | {"row_count": counts}
+        counts = pc.if_else(whole, member(statistics, "row_count"), pa.scalar(None, pa.int64()))
+        children = {field.name: member(statistics, field.name) for field in statistics.type} | {"row_count": counts}
         if Column((CHANGE_TYPE,)) in columns:
             children |= _with_change_type(children, files["change_type"].combine_chunks())
         return pa.StructArray.from_arrays(list(children.values()), names=list(children))
@@ -193,11 +193,11 @@ def change_range(
     return first, last
 
 
-def _version(found: int | str | datetime) -> int | str | datetime:
+def _version(asked: int | str | datetime) -> int | str | datetime:
     """A number, also as text, is a version; anything else a time."""
-    if isinstance(found, bool) or not isinstance(found, int | str | datetime):
-        raise InvalidVersion(found, "give a whole number or a time.")
-    return int(found) if isinstance(found, str) and found.strip().isdecimal() else found
+    if isinstance(asked, bool) or not isinstance(asked, int | str | datetime):
+        raise InvalidVersion(asked, "give a whole number or a time.")
+    return int(asked) if isinstance(asked, str) and asked.strip().isdecimal() else asked
 
 
 def _with_change_type(statistics: Mapping[str, pa.Array], known: pa.Array) -> dict[str, pa.Array]:
@@ -208,8 +208,8 @@ def _with_change_type(statistics: Mapping[str, pa.Array], known: pa.Array) -> di
     values = {"minimum": known, "maximum": known, "null_count": nulls}
     widened = {}
     for name, value in values.items():
-        found = statistics[name]
-        fields = [*found.type, type_.field(name).type.field(0)]
-        children = [*(pc.struct_field(found, [at]) for at in range(found.type.num_fields)), value]
+        struct = statistics[name]
+        fields = [*struct.type, type_.field(name).type.field(0)]
+        children = [*(pc.struct_field(struct, [at]) for at in range(struct.type.num_fields)), value]
         widened[name] = pa.StructArray.from_arrays(children, fields=fields)
     return widened

@@ -22,7 +22,7 @@ from lakescan.formats.delta.deletion_vector import DeletionVectors
 from lakescan.formats.delta.log.actions import DELETION_VECTOR, keys
 from lakescan.formats.delta.log.commit_range import TableCommit
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import DeletedRows, undeleted_files
+from lakescan.reader.read_plan import DeletedRows, undeleted_files
 
 if TYPE_CHECKING:
     from pyroaring import BitMap64
@@ -68,8 +68,8 @@ def inserted_files(commit: TableCommit, files: pa.Table) -> pa.Table:
 
 
 def _plain_paths(files: pa.Table) -> pa.Array:
-    found = keys(files["path"], pa.chunked_array([pa.nulls(files.num_rows, DELETION_VECTOR)]))
-    return found.combine_chunks()
+    paths = keys(files["path"], pa.chunked_array([pa.nulls(files.num_rows, DELETION_VECTOR)]))
+    return paths.combine_chunks()
 
 
 def _between(files: pa.Table, others: pa.Table) -> pa.Table:
@@ -81,40 +81,40 @@ def _between(files: pa.Table, others: pa.Table) -> pa.Table:
     return files.set_column(at, "deletion_vector", vector).filter(only.is_valid())
 
 
-def _files(commit: TableCommit, found: pa.Table, change: str | None, partition: Sequence[pa.Field]) -> pa.Table:
-    count = found.num_rows
-    stats = found["stats"] if "stats" in found.column_names else pa.nulls(count, pa.string())
+def _files(commit: TableCommit, files: pa.Table, change: str | None, partition: Sequence[pa.Field]) -> pa.Table:
+    count = files.num_rows
+    stats = files["stats"] if "stats" in files.column_names else pa.nulls(count, pa.string())
     return pa.table(
         {
-            "path": found["path"],
-            "size": pc.fill_null(found["size"], 0),
-            "modification_time": found["modification_time"],
-            "partition": _partition(commit, found, partition),
-            "deletion_vector": _vector(found["deletion_vector"].combine_chunks()),
+            "path": files["path"],
+            "size": pc.fill_null(files["size"], 0),
+            "modification_time": files["modification_time"],
+            "partition": _partition(commit, files, partition),
+            "deletion_vector": _vector(files["deletion_vector"].combine_chunks()),
             "change_type": pa.repeat(pa.scalar(change, pa.string()), count),
             "stats": stats,
         }
     )
 
 
-def _vector(found: pa.Array) -> pa.Array:
-    if found.type.equals(VECTOR):
-        return found
-    own = [pc.struct_field(found, [at]) for at in range(found.type.num_fields)]
-    besides = [pa.nulls(len(found), DELETION_VECTOR)] * 2
-    return pa.StructArray.from_arrays([*own, *besides], fields=list(VECTOR), mask=found.is_null())
+def _vector(vector: pa.Array) -> pa.Array:
+    if vector.type.equals(VECTOR):
+        return vector
+    own = [pc.struct_field(vector, [at]) for at in range(vector.type.num_fields)]
+    besides = [pa.nulls(len(vector), DELETION_VECTOR)] * 2
+    return pa.StructArray.from_arrays([*own, *besides], fields=list(VECTOR), mask=vector.is_null())
 
 
 def _partition(commit: TableCommit, files: pa.Table, fields: Sequence[pa.Field]) -> pa.Array:
     """The partition values in their final names and types, and the commit's version and time."""
-    found = files["partition"].combine_chunks()
-    if fields and found.null_count:
+    partition = files["partition"].combine_chunks()
+    if fields and partition.null_count:
         raise UnsupportedFeature(
             commit.text.file,
             "the partition values of a changed file, which the log does not give",
             "Read the changes of other versions, or the whole table at both versions.",
         )
-    values = [pc.struct_field(found, [at]).cast(field.type) for at, field in enumerate(fields)]
+    values = [pc.struct_field(partition, [at]).cast(field.type) for at, field in enumerate(fields)]
     version = pa.repeat(pa.scalar(commit.version, pa.int64()), files.num_rows)
     moment = pa.repeat(pa.scalar(commit.timestamp_ms * 1000, pa.int64()), files.num_rows).cast(_MOMENT)
     named = [field.with_nullable(True) for field in fields]

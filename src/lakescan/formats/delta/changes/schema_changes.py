@@ -54,12 +54,12 @@ class Fields:
 
     @staticmethod
     def of(metadata: Metadata) -> "Fields":
-        return Fields(list(metadata.schema), list(metadata.source_schema), metadata.mapping_mode != "none")
+        return Fields(list(metadata.schema), list(metadata.physical_schema), metadata.mapping_mode != "none")
 
     @staticmethod
     def by_physical_name(metadata: Metadata) -> "Fields":
         """Found again by no other name than files have, whatever the mapping says."""
-        return Fields(list(metadata.schema), list(metadata.source_schema), mapped=True)
+        return Fields(list(metadata.schema), list(metadata.physical_schema), mapped=True)
 
     def inside(self, at: int) -> "Fields":
         return Fields(children(self.logical[at].type), children(self.physical[at].type), self.mapped)

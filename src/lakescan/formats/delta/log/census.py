@@ -35,9 +35,9 @@ def census_with_rows(
     every = pa.concat_tables([commits.census(None, _ROWS_ALONE), *parts])
     if checksum.agrees_on_sums(every):
         return every
-    found = census(commits, checkpoint, with_rows=True)
-    checksum.refuse_other_files(found, log)
-    return found
+    counted = census(commits, checkpoint, with_rows=True)
+    checksum.refuse_other_files(counted, log)
+    return counted
 
 
 def not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:

@@ -73,8 +73,8 @@ class CheckpointFile:
         if not self._has_adds():
             return self._no_adds
         with named(self.file.name), self.file.reader() as parquet:
-            found = pa.Table.from_batches(_first_batches(parquet, _ADDS, rows))
-            add = found["add"].combine_chunks() if found.num_columns else empty_structs(found.num_rows)
+            table = pa.Table.from_batches(_first_batches(parquet, _ADDS, rows))
+            add = table["add"].combine_chunks() if table.num_columns else empty_structs(table.num_rows)
             return typed_adds(add, self.partition_names, self.file.name, np.arange(len(add)))
 
     def matching(self, wanted: LogFilter) -> pa.Table:
@@ -226,7 +226,7 @@ class CheckpointFiles:
         return [*sources, *(CheckpointFile(sidecar, names) for sidecar in sidecars)]
 
     def _sidecars(self) -> list[OpenedOnce]:
-        found: dict[str, OpenedOnce] = {}
+        sidecars: dict[str, OpenedOnce] = {}
         for action, file in self.named_actions("sidecar"):
             with named(file):
                 sidecar = TypedAction("sidecar", action, file)
@@ -235,10 +235,10 @@ class CheckpointFiles:
                     raise sidecar.malformed("path", "the name of a file")
                 path = path if has_scheme(path) else unquote(path)
                 inside = path if "/" in path else f"{SIDECAR_FOLDER}/{path}"
-                if inside in found:
+                if inside in sidecars:
                     raise CorruptLog(file, f"it names the sidecar {path} twice")
-                found[inside] = OpenedOnce(self.storage, inside, size)
-        return list(found.values())
+                sidecars[inside] = OpenedOnce(self.storage, inside, size)
+        return list(sidecars.values())
 
     @cached_property
     def _own(self) -> list[OpenedOnce | CommitText]:
@@ -264,5 +264,5 @@ def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> I
 
 
 def _where(rows: Rows, chosen: pa.Array) -> Rows:
-    found: Rows = rows[chosen.to_numpy(zero_copy_only=False)]
-    return found
+    chosen_rows: Rows = rows[chosen.to_numpy(zero_copy_only=False)]
+    return chosen_rows

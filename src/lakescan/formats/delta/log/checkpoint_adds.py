@@ -21,13 +21,13 @@ from lakescan.types.columns import empty_structs, member
 COLUMNS = ("path", "size", "modificationTime", "partitionValues", "deletionVector")
 
 
-def typed_adds(found: pa.Array, partition_names: Sequence[str], file: str, rows: npt.NDArray[np.int64]) -> pa.Table:
+def typed_adds(actions: pa.Array, partition_names: Sequence[str], file: str, rows: npt.NDArray[np.int64]) -> pa.Table:
     """The adds of a column `add`, null where a row is another action, as `adds_schema`; `rows` are their numbers."""
-    path, size = (_column(found, name, type_, file) for name, type_ in (("path", pa.string()), ("size", pa.int64())))
+    path, size = (_column(actions, name, type_, file) for name, type_ in (("path", pa.string()), ("size", pa.int64())))
     if path is None or size is None:
         raise CorruptLog(file, f"its add column has no {'path' if path is None else 'size'}")
     places = _present(pc.or_(path.is_valid(), size.is_valid()))
-    live = _chosen(found, places)
+    live = _chosen(actions, places)
     vector = member(live, "deletionVector")
     vector = pa.nulls(len(live), DELETION_VECTOR) if vector is None else _described(vector, file)
     columns = [_chosen(path, places), _chosen(size, places)]
@@ -54,20 +54,20 @@ def typed_adds(found: pa.Array, partition_names: Sequence[str], file: str, rows:
     return adds
 
 
-def sized_adds(found: pa.Array, file: str, rows: pa.Array | None = None) -> pa.Table:
+def sized_adds(actions: pa.Array, file: str, rows: pa.Array | None = None) -> pa.Table:
     """Size, deletion vector and, where it was read, path of each add; an error where a path or a size stands alone.
 
     Where `rows` are given, one number for each row of the column, also the numbers of the adds.
 
     Where no path was read, rows without a size are other actions.
     """
-    path, size = (_column(found, name, type_, file) for name, type_ in (("path", pa.string()), ("size", pa.int64())))
-    size = pa.nulls(len(found), pa.int64()) if size is None else size
+    path, size = (_column(actions, name, type_, file) for name, type_ in (("path", pa.string()), ("size", pa.int64())))
+    size = pa.nulls(len(actions), pa.int64()) if size is None else size
     if path is not None and pc.any(pc.xor(path.is_valid(), size.is_valid())).as_py():
         raise CorruptLog(file, "it has an add action without a path or without a size")
     places = _present(size.is_valid())
-    vector = member(found, "deletionVector")
-    vector = pa.nulls(len(found), DELETION_VECTOR) if vector is None else _described(vector, file)
+    vector = member(actions, "deletionVector")
+    vector = pa.nulls(len(actions), DELETION_VECTOR) if vector is None else _described(vector, file)
     columns = {"size": size, "deletion_vector": vector} | ({} if path is None else {"path": path})
     columns |= {} if rows is None else {ROWS: rows}
     return pa.table({name: _chosen(column, places) for name, column in columns.items()})
@@ -91,20 +91,20 @@ def refuse_both(metadata: pq.FileMetaData, file: str) -> None:
         return
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         known = [group.column(places[name]).statistics for name in ("add.path", "remove.path")]
-        if all(found is not None and found.has_null_count for found in known):
-            actions = sum(group.num_rows - found.null_count for found in known)
+        if all(statistics is not None and statistics.has_null_count for statistics in known):
+            actions = sum(group.num_rows - statistics.null_count for statistics in known)
             if actions > group.num_rows:
                 raise CorruptLog(file, "one of its rows is both an add and a remove action")
 
 
-def filled_out(found: pa.Array, wanted: pa.StructType) -> pa.Array:
+def filled_out(struct: pa.Array, wanted: pa.StructType) -> pa.Array:
     """The struct with exactly these fields; those that it lacks are null."""
-    columns = [member(found, field.name) for field in wanted]
+    columns = [member(struct, field.name) for field in wanted]
     filled = [
-        pa.nulls(len(found), field.type) if column is None else column.cast(field.type)
+        pa.nulls(len(struct), field.type) if column is None else column.cast(field.type)
         for column, field in zip(columns, wanted, strict=True)
     ]
-    return pa.StructArray.from_arrays(filled, fields=list(wanted), mask=found.is_null())
+    return pa.StructArray.from_arrays(filled, fields=list(wanted), mask=struct.is_null())
 
 
 def _described(vector: pa.Array, file: str) -> pa.Array:
@@ -118,8 +118,8 @@ def _described(vector: pa.Array, file: str) -> pa.Array:
     return pc.if_else(empty, pa.scalar(None, DELETION_VECTOR), filled)
 
 
-def _column(found: pa.Array, name: str, type_: pa.DataType, file: str) -> Any:
-    column = member(found, name)
+def _column(struct: pa.Array, name: str, type_: pa.DataType, file: str) -> Any:
+    column = member(struct, name)
     if column is None or column.type.equals(type_):
         return column
     if pa.types.is_nested(column.type):

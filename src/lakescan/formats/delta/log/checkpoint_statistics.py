@@ -14,8 +14,8 @@ import pyarrow as pa
 from lakescan.formats.delta.log.actions import StatisticsRequest
 from lakescan.formats.delta.log.opened_once import OpenedOnce, Rows
 from lakescan.formats.delta.statistics.parsed import parse_for, parse_statistics, typed_statistics
+from lakescan.scan.file_statistics import statistics_type
 from lakescan.scan.kept_columns import KEPT
-from lakescan.scan.statistics import statistics_type
 from lakescan.types.columns import empty_structs, member
 
 _COUNTS, _KINDS = ("row_count", "tight"), ("minimum", "maximum", "null_count")
@@ -41,10 +41,10 @@ class CheckpointStatistics:
         if kept is not None:
             return kept.take(rows)
         in_order = bool(np.all(np.diff(places) > 0))
-        found = self._read(wanted, places if in_order else np.unique(places))
+        statistics = self._read(wanted, places if in_order else np.unique(places))
         if in_order:
-            return found
-        return found.take(pa.array(np.searchsorted(np.unique(places), places)))
+            return statistics
+        return statistics.take(pa.array(np.searchsorted(np.unique(places), places)))
 
     def _read(self, wanted: StatisticsRequest, rows: Rows | None) -> pa.StructArray:
         parts = self.file.gather(self.columns(wanted), partial(self.typed, wanted), rows)
@@ -58,7 +58,7 @@ class CheckpointStatistics:
         if not parsed.null_count or not self._has_texts:
             return typed
         lacking = rows[parsed.is_null().to_numpy(zero_copy_only=False)]
-        texts = self.file.gather([_TEXTS], lambda _, found: _texts(found), lacking)
+        texts = self.file.gather([_TEXTS], lambda _, struct: _texts(struct), lacking)
         if sum(part.null_count for part in texts) == len(lacking):
             return typed
         parts = pa.concat_arrays([typed, parse_statistics(pa.chunked_array(texts), wanted)])
@@ -75,15 +75,15 @@ class CheckpointStatistics:
         if keys == [_ROWS] and kept == [None]:
             # Whoever parsed a column's bounds has the numbers of rows too.
             kept = [KEPT.get(self._owner, _PARSED_COUNTS)]
-        if all(found is not None for found in kept):
+        if all(one is not None for one in kept):
             return _assembled(kept, wanted)
         if rows * _MOST_OF < total or total * _KEPT_BYTES * len(keys) > KEPT.most_bytes:
             return None
         # Bounds and exact values are in one text: whoever asks for the one mostly asks for the other too.
         both = [wanted, replace(wanted, exact=not wanted.exact)] if len(wanted.logical) else [wanted]
         parts = self.file.gather([_TEXTS], lambda _, add: parse_for(_texts(add), both))
-        for asked, found in zip(both, zip(*parts, strict=True), strict=True):
-            whole = pa.concat_arrays(found)
+        for asked, members in zip(both, zip(*parts, strict=True), strict=True):
+            whole = pa.concat_arrays(members)
             for key, column in zip(_keys(asked), _pieces(whole, asked), strict=True):
                 KEPT.put(self._owner, key, column)
             if asked is wanted:
@@ -107,10 +107,10 @@ class CheckpointStatistics:
 
 
 def _texts(add: pa.StructArray) -> pa.Array:
-    found = member(add, "stats")
-    if found is None:
+    column = member(add, "stats")
+    if column is None:
         return pa.nulls(len(add), pa.string())
-    texts = found.cast(pa.string())
+    texts = column.cast(pa.string())
     texts.validate(full=True)
     return texts
 
@@ -135,12 +135,12 @@ def _pieces(whole: pa.StructArray, wanted: StatisticsRequest) -> list[pa.StructA
 def _assembled(kept: Sequence[pa.StructArray], wanted: StatisticsRequest) -> pa.StructArray:
     counts, *columns = kept
     type_ = statistics_type(wanted.logical)
-    found = {name: member(counts, name) for name in _COUNTS}
+    by_kind = {name: member(counts, name) for name in _COUNTS}
     for kind in _KINDS:
         fields = list(type_.field(kind).type)
         members = [member(column, kind) for column in columns]
-        found[kind] = pa.StructArray.from_arrays(members, fields=fields) if fields else empty_structs(len(counts))
-    known = [found.get(field.name, pa.nulls(len(counts), field.type)) for field in type_]
+        by_kind[kind] = pa.StructArray.from_arrays(members, fields=fields) if fields else empty_structs(len(counts))
+    known = [by_kind.get(field.name, pa.nulls(len(counts), field.type)) for field in type_]
     return pa.StructArray.from_arrays(known, fields=list(type_))
 
 
@@ -156,7 +156,7 @@ def _leaf_columns(wanted: StatisticsRequest) -> list[str]:
 
 def _leaf_paths(fields: list[pa.Field]) -> list[str]:
     paths = []
-    for found in fields:
-        below = _leaf_paths(list(found.type)) if pa.types.is_struct(found.type) else []
-        paths.extend([f"{found.name}.{leaf}" for leaf in below] or [found.name])
+    for column in fields:
+        below = _leaf_paths(list(column.type)) if pa.types.is_struct(column.type) else []
+        paths.extend([f"{column.name}.{leaf}" for leaf in below] or [column.name])
     return paths

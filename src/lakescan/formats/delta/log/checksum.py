@@ -71,7 +71,7 @@ class Checksum:
             return
         if then.partition_columns != metadata.partition_columns:
             ours, theirs = (
-                ", ".join(found) or "none" for found in (metadata.partition_columns, then.partition_columns)
+                ", ".join(columns) or "none" for columns in (metadata.partition_columns, then.partition_columns)
             )
             raise self._refuted(log, f"it has the partition columns {theirs} and the log {ours}")
         if then.schema != metadata.schema_json:
@@ -124,10 +124,10 @@ def read_checksum(storage: Storage, path: str, version: int) -> Checksum | None:
     """The checksum at a path, None where it is of no use."""
     file = storage.full_path(path)
     try:
-        found = parse_json(storage.read(path))
-        if not isinstance(found, dict):
+        fields = parse_json(storage.read(path))
+        if not isinstance(fields, dict):
             raise ValueError("it is no JSON object")
-        return _parsed(TypedAction(_KIND, found, file), version)
+        return _parsed(TypedAction(_KIND, fields, file), version)
     except FileNotFoundError:
         return None
     except CorruptLog as error:
@@ -138,38 +138,38 @@ def read_checksum(storage: Storage, path: str, version: int) -> Checksum | None:
     return None
 
 
-def _parsed(found: TypedAction, version: int) -> Checksum:
-    protocol, metadata = found.map("protocol"), found.map("metadata")
-    listed = found.fields.get("allFiles")
+def _parsed(checksum: TypedAction, version: int) -> Checksum:
+    protocol, metadata = checksum.map("protocol"), checksum.map("metadata")
+    listed = checksum.fields.get("allFiles")
     if listed is not None and not (isinstance(listed, list) and all(isinstance(file, dict) for file in listed)):
-        raise found.malformed("allFiles", "a list of files")
+        raise checksum.malformed("allFiles", "a list of files")
     return Checksum(
-        found.file,
+        checksum.file,
         version,
-        Protocol.of(protocol, found.file) if protocol else None,
-        _state(TypedAction("metadata", metadata, found.file)) if metadata else None,
-        found.integer("numFiles"),
-        found.integer("tableSizeBytes"),
-        found.integer("numDeletedRecordsOpt"),
-        found.integer("numDeletionVectorsOpt"),
-        _sizes(found.map("fileSizeHistogram") or found.map("histogramOpt")),
+        Protocol.of(protocol, checksum.file) if protocol else None,
+        _state(TypedAction("metadata", metadata, checksum.file)) if metadata else None,
+        checksum.integer("numFiles"),
+        checksum.integer("tableSizeBytes"),
+        checksum.integer("numDeletedRecordsOpt"),
+        checksum.integer("numDeletionVectorsOpt"),
+        _sizes(checksum.map("fileSizeHistogram") or checksum.map("histogramOpt")),
         None if listed is None else tuple(listed),
     )
 
 
-def _state(found: TypedAction) -> _State:
+def _state(metadata: TypedAction) -> _State:
     return _State(
-        found.text("id") or "",
-        read_schema(found.text("schemaString")),
-        found.texts("partitionColumns"),
-        found.text_map("configuration"),
+        metadata.text("id") or "",
+        read_schema(metadata.text("schemaString")),
+        metadata.texts("partitionColumns"),
+        metadata.text_map("configuration"),
     )
 
 
-def _sizes(found: Mapping[str, Any]) -> _Sizes | None:
-    if not found:
+def _sizes(histogram: Mapping[str, Any]) -> _Sizes | None:
+    if not histogram:
         return None
-    lists = [found.get(name) for name in ("sortedBinBoundaries", "fileCounts", "totalBytes")]
+    lists = [histogram.get(name) for name in ("sortedBinBoundaries", "fileCounts", "totalBytes")]
     whole = all(isinstance(one, list) and all(type(number) is int for number in one) for one in lists)
     if not whole or not lists[0] or lists[0][0] != 0 or len({len(one) for one in lists if one is not None}) != 1:
         raise ValueError("its histogram of sizes is malformed")

@@ -54,11 +54,11 @@ class TableState:
         metadata = next(iter(reversed(list(text.actions("metaData")))), None)
         if protocol is None and metadata is None:
             return self
-        found = self.protocol if protocol is None else Protocol.of(protocol, text.file)
-        found.refuse_unsupported(location)
+        in_force = self.protocol if protocol is None else Protocol.of(protocol, text.file)
+        in_force.refuse_unsupported(location)
         if metadata is None:
-            return TableState(found, self.metadata.under(found).checked(text.file))
-        return TableState(found, Metadata.of(metadata, found, text.file))
+            return TableState(in_force, self.metadata.under(in_force).checked(text.file))
+        return TableState(in_force, Metadata.of(metadata, in_force, text.file))
 
 
 class Neighbours:
@@ -128,8 +128,8 @@ class TableCommit:
     @cached_property
     def adds(self) -> pa.Table:
         """Files added, in the commit's order: the columns of a snapshot's files, and `data_change`."""
-        rows, found = self._actions("add")
-        return self._files(found).append_column("row", rows)
+        rows, actions = self._actions("add")
+        return self._files(actions).append_column("row", rows)
 
     @cached_property
     def removes(self) -> pa.Table:
@@ -147,8 +147,8 @@ class TableCommit:
         return self._files(self._actions("cdc")[1])
 
     def statistics(self, files: pa.Table, columns: Collection[Column]) -> pa.StructArray:
-        """`scan.statistics.statistics_type` for these columns, for some rows of `adds`."""
-        logical, physical = prune(self.metadata.schema, self.metadata.source_schema, {c.path for c in columns})
+        """`scan.file_statistics.statistics_type` for these columns, for some rows of `adds`."""
+        logical, physical = prune(self.metadata.schema, self.metadata.physical_schema, {c.path for c in columns})
         return parse_statistics(self.statistics_texts(files), StatisticsRequest(logical, physical))
 
     def statistics_texts(self, files: pa.Table) -> pa.ChunkedArray:
@@ -166,27 +166,27 @@ class TableCommit:
     def _actions(self, kind: str) -> tuple[pa.Array, pa.Array]:
         column = self._lines[kind].combine_chunks()
         rows = pc.indices_nonzero(column.is_valid()).cast(pa.int64())
-        found = column.take(rows)
-        if len(found) < 2:
-            return rows, found
-        twice = repeated(keys(*(pa.chunked_array([member(found, name)]) for name in ("path", "deletionVector"))))
+        actions = column.take(rows)
+        if len(actions) < 2:
+            return rows, actions
+        twice = repeated(keys(*(pa.chunked_array([member(actions, name)]) for name in ("path", "deletionVector"))))
         if twice is not None:
             raise CorruptLog(self.text.file, f"it has two {kind} actions for the file {twice.splitlines()[0]}")
-        return rows, found
+        return rows, actions
 
-    def _files(self, found: pa.Array) -> pa.Table:
-        texts = member(found, "partitionValues") if self.partition_fields else empty_structs(len(found))
+    def _files(self, actions: pa.Array) -> pa.Table:
+        texts = member(actions, "partitionValues") if self.partition_fields else empty_structs(len(actions))
         partition = typed_partition(texts, self.partition_fields, self.zone, self.text.file)
         if self.partition_fields and texts.null_count:
             partition = pc.if_else(texts.is_valid(), partition, pa.scalar(None, partition.type))
         return pa.table(
             {
-                "path": member(found, "path"),
-                "size": member(found, "size"),
-                "modification_time": member(found, "modificationTime"),
+                "path": member(actions, "path"),
+                "size": member(actions, "size"),
+                "modification_time": member(actions, "modificationTime"),
                 "partition": partition,
-                "deletion_vector": member(found, "deletionVector"),
-                "data_change": pc.fill_null(member(found, "dataChange"), True),
+                "deletion_vector": member(actions, "deletionVector"),
+                "data_change": pc.fill_null(member(actions, "dataChange"), True),
             }
         )
 
@@ -230,11 +230,11 @@ def check_range(listing: LogListing, start: int, end: int) -> None:
 
 def commits_of(listing: LogListing, start: int, end: int) -> Sequence[Commit]:
     """These commits' files, every one of them."""
-    found = [commit for commit in listing.commits if start <= commit.version <= end]
-    present = {commit.version for commit in found}
+    commits = [commit for commit in listing.commits if start <= commit.version <= end]
+    present = {commit.version for commit in commits}
     missing = next((version for version in range(start, end + 1) if version not in present), None)
     if missing is None:
-        return found
+        return commits
     if missing < first_commit(listing) or missing > listing.latest:
         raise CommitsNotFound(listing.location, f"commit {missing}", first_commit(listing), listing.latest)
     file = f"{listing.location}/{LOG_FOLDER}/{commit_name(missing)}"

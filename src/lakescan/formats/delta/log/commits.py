@@ -74,11 +74,11 @@ class CommitText:
                 raise self.corrupt(f"not JSON ({error})") from error
             if not isinstance(action, dict):
                 raise self.corrupt("a line of it is no JSON object")
-            found = action.get(name)
-            if found is not None and not isinstance(found, dict):
+            fields = action.get(name)
+            if fields is not None and not isinstance(fields, dict):
                 raise self.corrupt(f"its {name} action is no JSON object")
-            if found is not None:
-                yield found
+            if fields is not None:
+                yield fields
             at = self.text.find(needle, end)
 
 
@@ -126,20 +126,20 @@ class CommitActions:
 
     def census(self, live: Callable[[pa.Table], pa.Table] | None, counted: StatisticsRequest | None = None) -> pa.Table:
         adds = self.adds if live is None else live(self.adds)
-        found = adds.select(CENSUS)
+        files = adds.select(CENSUS)
         if counted is None:
-            return found
+            return files
         rows = member(self.statistics(adds["row"].combine_chunks(), counted), "row_count")
-        return found.append_column(ROWS, rows)
+        return files.append_column(ROWS, rows)
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        found = parse_statistics(member(self._actions, "stats").take(rows), wanted)
-        return self._writers.mark(found, rows, wanted)
+        statistics = parse_statistics(member(self._actions, "stats").take(rows), wanted)
+        return self._writers.mark(statistics, rows, wanted)
 
     def row_tracking(self, rows: pa.Array) -> pa.StructArray:
-        found = self._actions.take(rows).combine_chunks()
+        actions = self._actions.take(rows).combine_chunks()
         return pa.StructArray.from_arrays(
-            [member(found, field.name) for field in ROW_TRACKING], fields=list(ROW_TRACKING)
+            [member(actions, field.name) for field in ROW_TRACKING], fields=list(ROW_TRACKING)
         )
 
 

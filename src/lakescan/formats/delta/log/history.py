@@ -67,16 +67,16 @@ def read_history(storage: Storage, listing: LogListing, properties: dict[str, st
 
 
 def _read(info: TypedAction, field: pa.Field) -> Any:
-    found = info.fields.get(field.name)
-    if found is None:
+    raw = info.fields.get(field.name)
+    if raw is None:
         return None
     if pa.types.is_map(field.type):
         return [(key, _text(value)) for key, value in info.map(field.name).items()]
     if pa.types.is_integer(field.type):
         return info.integer(field.name)
     if pa.types.is_boolean(field.type):
-        return found if isinstance(found, bool) else str(found).lower() == "true"
-    return _text(found)
+        return raw if isinstance(raw, bool) else str(raw).lower() == "true"
+    return _text(raw)
 
 
 def _text(value: Any) -> str | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakescan.errors import CheckpointIgnored, UnreadableCheckpoint
 from lakescan.formats.delta.log.actions import ROW_TRACKING, ActionSource, StatisticsRequest
-from lakescan.scan.statistics import statistics_type
+from lakescan.scan.file_statistics import statistics_type
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,8 @@ class LogListing:
     @property
     def latest(self) -> int:
         return max(
-            [commit.version for commit in self.commits[-1:]] + [found.version for found in self.checkpoints[-1:]]
+            [commit.version for commit in self.commits[-1:]]
+            + [checkpoint.version for checkpoint in self.checkpoints[-1:]]
         )
 
     @property
@@ -101,16 +102,16 @@ class LogListing:
     @cached_property
     def _rebuildable(self) -> tuple[int, int]:
         """The newest run of versions that can be rebuilt, its first and last; where none can, the last is before it."""
-        found = {checkpoint.version for checkpoint in self.checkpoints}
+        rebuildable = {checkpoint.version for checkpoint in self.checkpoints}
         steps = [(commit.version, commit.version) for commit in self.commits]
         steps += [(compaction.commit.version, compaction.first) for compaction in self.compactions]
         for last, first in sorted(steps):
-            if first == 0 or first - 1 in found:
-                found.add(last)
-        if not found:
+            if first == 0 or first - 1 in rebuildable:
+                rebuildable.add(last)
+        if not rebuildable:
             return self.latest, self.latest - 1
-        newest = oldest = max(found)
-        while oldest - 1 in found:
+        newest = oldest = max(rebuildable)
+        while oldest - 1 in rebuildable:
             oldest -= 1
         return oldest, newest
 
@@ -136,18 +137,18 @@ class LogListing:
 
     def versions_after(self, version: int) -> list[int]:
         """The versions after one that have a file of their own: a name can claim any number, so none are counted up."""
-        found = {commit.version for commit in self.commits} | {found.version for found in self.checkpoints}
-        return sorted(one for one in found if one > version)
+        versions = {commit.version for commit in self.commits} | {checkpoint.version for checkpoint in self.checkpoints}
+        return sorted(one for one in versions if one > version)
 
     def up_to(self, version: int) -> "LogListing":
         """The listing as it was when this version was the newest."""
         return LogListing(
             self.location,
-            tuple(found for found in self.commits if found.version <= version),
-            tuple(found for found in self.checkpoints if found.version <= version),
-            tuple(found for found in self.compactions if found.commit.version <= version),
-            frozenset(found for found in self.checksums if found <= version),
-            tuple(found for found in self.partial if found.version <= version),
+            tuple(commit for commit in self.commits if commit.version <= version),
+            tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version <= version),
+            tuple(compaction for compaction in self.compactions if compaction.commit.version <= version),
+            frozenset(checksum for checksum in self.checksums if checksum <= version),
+            tuple(checkpoint for checkpoint in self.partial if checkpoint.version <= version),
         )
 
     def segment(self, version: int | None = None, unusable: frozenset[str] = frozenset()) -> LogSegment:
@@ -155,7 +156,11 @@ class LogListing:
         wanted = self.latest if version is None else version
         if not 0 <= wanted <= self.latest:
             raise self.not_found(f"version {wanted}")
-        usable = [found for found in self.checkpoints if found.version <= wanted and found.paths[0] not in unusable]
+        usable = [
+            candidate
+            for candidate in self.checkpoints
+            if candidate.version <= wanted and candidate.paths[0] not in unusable
+        ]
         checkpoint = usable[-1] if usable else None
         first = checkpoint.version + 1 if checkpoint else 0
         commits = tuple(self._run(first, wanted, unusable))
@@ -167,17 +172,17 @@ class LogListing:
         """Files that hold every commit from `first` to `last`, once each: compacted ones where they fit."""
         single = {commit.version: commit for commit in self.commits}
         longest = {
-            found.first: found.commit
-            for found in sorted(self.compactions, key=lambda found: found.commit.version)
-            if found.commit.version <= last and found.commit.path not in unusable
+            compaction.first: compaction.commit
+            for compaction in sorted(self.compactions, key=lambda compaction: compaction.commit.version)
+            if compaction.commit.version <= last and compaction.commit.path not in unusable
         }
         at = first
         while at <= last:
-            found = longest.get(at) or single.get(at)
-            if found is None:
+            commit = longest.get(at) or single.get(at)
+            if commit is None:
                 raise self._gap(at, last)
-            yield found
-            at = found.version + 1
+            yield commit
+            at = commit.version + 1
 
     def _gap(self, missing: int, wanted: int) -> MissingCommit | VersionNotFound:
         if wanted < self.earliest:
@@ -186,9 +191,9 @@ class LogListing:
         return MissingCommit(f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}", wanted, after)
 
     def _warn_of_partial(self, first: int, wanted: int) -> None:
-        for found in self.partial:
-            if first <= found.version <= wanted:
-                file = f"{self.location}/{found.paths[0]}"
+        for checkpoint in self.partial:
+            if first <= checkpoint.version <= wanted:
+                file = f"{self.location}/{checkpoint.paths[0]}"
                 warnings.warn(CheckpointIgnored(file, wanted, "other parts of it are missing"), stacklevel=3)
 
 
@@ -234,9 +239,9 @@ def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Ch
             continue
         version, path = int(match[1]), f"{LOG_FOLDER}/{entry.name}"
         if match["parts"]:
-            found = version, int(match["parts"])
-            sets.setdefault(found, {})[int(match["part"])] = path
-            written[found] = max(entry.modified_ms, written.get(found, 0))
+            checkpoint = version, int(match["parts"])
+            sets.setdefault(checkpoint, {})[int(match["part"])] = path
+            written[checkpoint] = max(entry.modified_ms, written.get(checkpoint, 0))
         else:
             single.append(Checkpoint(version, (path,), entry.modified_ms))
     whole: list[Checkpoint] = []
@@ -246,5 +251,5 @@ def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Ch
         complete = len(parts) == claimed and sorted(parts) == list(range(1, claimed + 1))
         paths = tuple(parts[number] for number in sorted(parts))
         (whole if complete else partial).append(Checkpoint(version, paths, written[version, claimed]))
-    preferred = sorted(whole + single, key=lambda found: (found.version, len(found.paths) == 1))
+    preferred = sorted(whole + single, key=lambda candidate: (candidate.version, len(candidate.paths) == 1))
     return tuple(preferred), tuple(partial)

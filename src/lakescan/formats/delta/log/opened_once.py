@@ -72,13 +72,13 @@ class OpenedOnce:
         """A reader that no other thread has; made anew only where all are in use."""
         source, metadata, _ = self._opened
         try:
-            found = self._idle.pop()
+            parquet = self._idle.pop()
         except IndexError:
-            found = _parquet(source, metadata)
+            parquet = _parquet(source, metadata)
         try:
-            yield found
+            yield parquet
         finally:
-            self._idle.append(found)
+            self._idle.append(parquet)
 
     @property
     def _opened(self) -> tuple[pa.NativeFile, pq.FileMetaData, pa.Schema]:
@@ -111,9 +111,9 @@ class OpenedOnce:
         with named(self.name), self.reader() as parquet:
             # Whoever wants but the first one does not have the rest read.
             for batch in parquet.iter_batches(_ACTION_ROWS, groups, [name]):
-                found = batch.column(0).drop_null()
-                found.validate(full=True)
-                yield from found.to_pylist()
+                actions = batch.column(0).drop_null()
+                actions.validate(full=True)
+                yield from actions.to_pylist()
 
     def _row_groups_with(self, name: str) -> list[int]:
         """The row groups but those without such an action, as the file's own statistics have it."""

@@ -57,18 +57,18 @@ class Protocol:
 
     @staticmethod
     def of(action: Mapping[str, Any], file: str) -> "Protocol":
-        found = TypedAction("protocol", action, file)
-        reader, features = found.integer("minReaderVersion"), found.texts("readerFeatures")
+        typed = TypedAction("protocol", action, file)
+        reader, features = typed.integer("minReaderVersion"), typed.texts("readerFeatures")
         if reader is None:
-            raise found.malformed("minReaderVersion", "a whole number")
+            raise typed.malformed("minReaderVersion", "a whole number")
         if reader == _FEATURES_NAMED_FROM and action.get("readerFeatures") is None:
-            raise found.malformed("readerFeatures", "a list of texts, which reader version 3 needs")
+            raise typed.malformed("readerFeatures", "a list of texts, which reader version 3 needs")
         if reader < _FEATURES_NAMED_FROM and features:
-            raise found.malformed("readerFeatures", f"empty, which it is at reader version {reader}")
+            raise typed.malformed("readerFeatures", f"empty, which it is at reader version {reader}")
         # They are only shown, so one that is malformed is no reason to refuse the table.
         named = action.get("writerFeatures")
         written = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-        return Protocol(reader, found.integer("minWriterVersion") or 0, frozenset(features), frozenset(written))
+        return Protocol(reader, typed.integer("minWriterVersion") or 0, frozenset(features), frozenset(written))
 
     @property
     def maps_columns(self) -> bool:
@@ -113,13 +113,13 @@ class Metadata:
         except ValueError as error:
             raise CorruptLog(file, f"its metaData action is malformed: {error}") from error
         notes = typed.text("name"), typed.text("description"), typed.integer("createdTime")
-        found = Metadata(typed.text("id") or "", schema, partitions, properties, protocol.maps_columns, *notes)
-        return found.checked(file)
+        metadata = Metadata(typed.text("id") or "", schema, partitions, properties, protocol.maps_columns, *notes)
+        return metadata.checked(file)
 
     def checked(self, file: str) -> "Metadata":
         """Itself; an error that names the file where its schema, mapping or partition columns cannot be."""
         try:
-            _ = self.schema, self.source_schema
+            _ = self.schema, self.physical_schema
         except ValueError as error:
             if isinstance(error, LakescanError):
                 raise
@@ -144,7 +144,7 @@ class Metadata:
         return tuple(places[name] for name in self.partition_columns)
 
     @cached_property
-    def source_schema(self) -> pa.Schema:
+    def physical_schema(self) -> pa.Schema:
         """The same fields in the same order, in the names and ids that files and statistics use."""
         return arrow_schema(column_mapping.physical_names(self.schema_json, self.mapping_mode))
 
@@ -162,7 +162,7 @@ class Metadata:
     def generated_columns(self) -> Mapping[str, str]:
         """Generated top-level columns and their expressions."""
         notes = {field["name"]: field.get("metadata") or {} for field in self.schema_json["fields"]}
-        return {name: str(found[_GENERATED]) for name, found in notes.items() if _GENERATED in found}
+        return {name: str(metadata[_GENERATED]) for name, metadata in notes.items() if _GENERATED in metadata}
 
     @cached_property
     def partition_fields(self) -> list[pa.Field]:

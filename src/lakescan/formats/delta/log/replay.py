@@ -246,8 +246,8 @@ class Replay:
             return self._advanced(self._earlier)
         if enough is None:
             every = self._checkpoint_sources
-            found = side_by_side(lambda source: not_touched(source.adds, commits.touched), every)
-            return self._live([commits, *every], [commits.adds, *found])
+            untouched = side_by_side(lambda source: not_touched(source.adds, commits.touched), every)
+            return self._live([commits, *every], [commits.adds, *untouched])
         sources: list[ActionSource] = [commits]
         parts = [commits.adds]
         for source in self._checkpoint_sources:
@@ -318,8 +318,8 @@ class Replay:
 
     def _newest(self, name: str) -> tuple[Mapping[str, Any], str]:
         """The action in force, and the file that it stands in."""
-        for found in self._newest_first(name):
-            return found
+        for newest in self._newest_first(name):
+            return newest
         raise CorruptLog(self._log, f"no {name} action up to version {self.segment.version}")
 
     def _newest_first(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -367,10 +367,12 @@ class Replay:
 
     def _warn(self, path: str, error: CorruptLog) -> None:
         file = error.file if isinstance(error, UnreadableCheckpoint) else self.storage.full_path(path)
-        ignored = CompactionIgnored if any(path == found.path for found in self.segment.commits) else CheckpointIgnored
+        ignored = (
+            CompactionIgnored if any(path == commit.path for commit in self.segment.commits) else CheckpointIgnored
+        )
         warnings.warn(ignored(file, self.segment.version, error.why), stacklevel=4)
 
 
 def physical_partition_names(metadata: Metadata) -> Sequence[str]:
     """The partition columns' names in the log, in the table's partition order."""
-    return [metadata.source_schema.field(at).name for at in metadata.partition_places]
+    return [metadata.physical_schema.field(at).name for at in metadata.partition_places]

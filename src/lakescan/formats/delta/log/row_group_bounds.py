@@ -17,7 +17,7 @@ from lakescan.formats.delta.statistics.parsed import typed_statistics
 from lakescan.predicate import may_match
 from lakescan.reader.file_checks import footer_statistics
 from lakescan.scan.file_filters import PartitionFilter
-from lakescan.scan.statistics import FileStatistics, statistics_type
+from lakescan.scan.file_statistics import FileStatistics, statistics_type
 from lakescan.types.columns import empty_structs
 
 
@@ -52,13 +52,13 @@ def _partition_bounds(file: OpenedOnce, wanted: LogFilter) -> pa.StructArray | N
         return None
     fields = [pa.field(field.name, field.type) for field in wanted.partition_fields]
     type_ = statistics_type(fields)
-    found = {
+    known = {
         name: pa.StructArray.from_arrays(side.flatten(), fields=list(type_.field(name).type))
         for name, side in (("minimum", low), ("maximum", high))
     }
     count = file.metadata.num_row_groups
     return pa.StructArray.from_arrays(
-        [found.get(field.name, pa.nulls(count, field.type)) for field in type_], fields=list(type_)
+        [known.get(field.name, pa.nulls(count, field.type)) for field in type_], fields=list(type_)
     )
 
 

@@ -24,16 +24,16 @@ def read_schema(text: str | None) -> dict[str, Any]:
     """The schema; Delta reads a metadata action without one as a table without columns."""
     if not text:
         return _NO_COLUMNS
-    found = parse_json(text)
-    if not isinstance(found, dict) or found.get("type", "struct") != "struct":
+    schema = parse_json(text)
+    if not isinstance(schema, dict) or schema.get("type", "struct") != "struct":
         raise ValueError("its schema is not a struct")
-    to_do = [(found, "", 0)]
+    to_do = [(schema, "", 0)]
     while to_do:
         type_, path, depth = to_do.pop()
         if depth > DEEPEST:
             raise ValueError(f"the column {path.split('.')[0]} is nested more than {DEEPEST} types deep")
         to_do.extend((below, name, depth + 1) for below, name in _inside(type_, path))
-    return found
+    return schema
 
 
 def _inside(type_: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:
@@ -66,10 +66,10 @@ def _fields(fields: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _element(holder: Mapping[str, Any], key: str, path: str) -> Iterator[tuple[dict[str, Any], str]]:
-    found = holder.get(key)
-    _need(isinstance(found, str | dict), path, "has no type")
-    if isinstance(found, dict):
-        yield found, path
+    type_ = holder.get(key)
+    _need(isinstance(type_, str | dict), path, "has no type")
+    if isinstance(type_, dict):
+        yield type_, path
 
 
 def _check_notes(notes: Any, name: str) -> None:

@@ -35,22 +35,22 @@ class TimeTravel:
 
 def split_path(path: str) -> tuple[str, TimeTravel] | None:
     """The table and the version in a path of Delta's form `table@v12` or `table@yyyyMMddHHmmssSSS`, if it is one."""
-    found = _IN_PATH.match(path)
-    if found is None:
+    match = _IN_PATH.match(path)
+    if match is None:
         return None
-    if found["version"]:
-        return found["path"], TimeTravel(version=int(found["version"]))
-    digits = found["time"]
+    if match["version"]:
+        return match["path"], TimeTravel(version=int(match["version"]))
+    digits = match["time"]
     try:
         moment = datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:]))
     except ValueError as error:
         raise InvalidVersion(digits, "write a time in a path as yyyyMMddHHmmssSSS.") from error
-    return found["path"], TimeTravel(timestamp=moment)
+    return match["path"], TimeTravel(timestamp=moment)
 
 
-def parse_timestamp(found: str | datetime, zone: str = "UTC") -> int:
+def parse_timestamp(moment: str | datetime, zone: str = "UTC") -> int:
     """Milliseconds since the epoch; a time without a zone is in the reader's."""
-    since = moment_of(found, zone) - _EPOCH
+    since = moment_of(moment, zone) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 

@@ -24,26 +24,26 @@ class TypedAction:
     file: str
 
     def integer(self, name: str) -> int | None:
-        found = self.fields.get(name)
-        if found is None:
+        number = self.fields.get(name)
+        if number is None:
             return None
-        if isinstance(found, str) and found.strip().lstrip("-").isdecimal() and len(found) < _LONGEST_SHOWN:
-            found = int(found)
-        if isinstance(found, bool) or not isinstance(found, int) or abs(found) > _GREATEST:
+        if isinstance(number, str) and number.strip().lstrip("-").isdecimal() and len(number) < _LONGEST_SHOWN:
+            number = int(number)
+        if isinstance(number, bool) or not isinstance(number, int) or abs(number) > _GREATEST:
             raise self.malformed(name, "a whole number")
-        return found
+        return number
 
     def text(self, name: str) -> str | None:
-        found = self.fields.get(name)
-        return None if found is None else self._text(name, found, "text")
+        raw = self.fields.get(name)
+        return None if raw is None else self._text(name, raw, "text")
 
     def texts(self, name: str) -> tuple[str, ...]:
-        found = self.fields.get(name)
-        if found is None:
+        raw = self.fields.get(name)
+        if raw is None:
             return ()
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        if not isinstance(raw, list) or not all(isinstance(one, str) for one in raw):
             raise self.malformed(name, "a list of texts")
-        return tuple(found)
+        return tuple(raw)
 
     def text_map(self, name: str) -> dict[str, str]:
         """A map of texts, without the keys whose value is null; a checkpoint has it as a list of pairs."""
@@ -52,21 +52,21 @@ class TypedAction:
         }
 
     def map(self, name: str) -> Mapping[str, Any]:
-        found = self.fields.get(name)
-        if isinstance(found, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in found):
-            found = dict(found)
-        if found is not None and not isinstance(found, Mapping):
+        entries = self.fields.get(name)
+        if isinstance(entries, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in entries):
+            entries = dict(entries)
+        if entries is not None and not isinstance(entries, Mapping):
             raise self.malformed(name, "a map")
-        return found or {}
+        return entries or {}
 
     def malformed(self, name: str, wanted: str) -> CorruptLog:
         shown = repr(self.fields.get(name))
         shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
         return CorruptLog(self.file, f"the field {name} of its {self.kind} action is {shown} and not {wanted}")
 
-    def _text(self, name: str, found: Any, wanted: str) -> str:
-        if isinstance(found, str):
-            return found
-        if isinstance(found, bool | int | float):
-            return json.dumps(found)
+    def _text(self, name: str, raw: Any, wanted: str) -> str:
+        if isinstance(raw, str):
+            return raw
+        if isinstance(raw, bool | int | float):
+            return json.dumps(raw)
         raise self.malformed(name, wanted)

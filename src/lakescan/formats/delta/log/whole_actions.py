@@ -16,20 +16,20 @@ _STORED = pa.array(["u", "p", "i"])
 _NEEDED_OF_VECTOR = ("storageType", "pathOrInlineDv", "sizeInBytes", "cardinality")
 
 
-def broken_action(kind: str, found: pa.Array | pa.ChunkedArray) -> str | None:
+def broken_action(kind: str, actions: pa.Array | pa.ChunkedArray) -> str | None:
     """What is wrong with some of these actions (structs, null where a line is another action), None where nothing."""
     called = f"{'an' if kind == 'add' else 'a'} {kind} action"
-    path, size = member(found, "path"), member(found, "size")
-    if path.null_count != found.null_count or _any(pc.equal(path, "")):
+    path, size = member(actions, "path"), member(actions, "size")
+    if path.null_count != actions.null_count or _any(pc.equal(path, "")):
         return f"it has {called} without a path"
-    if kind == "add" and size.null_count != found.null_count:
+    if kind == "add" and size.null_count != actions.null_count:
         return f"it has {called} without a size"
     if size is not None and _any(pc.less(size, 0)):
         return f"it has {called} with a negative size"
-    partition = member(found, "partitionValues")
-    if partition is not None and kind != "remove" and partition.null_count != found.null_count:
+    partition = member(actions, "partitionValues")
+    if partition is not None and kind != "remove" and partition.null_count != actions.null_count:
         return f"it has {called} without partitionValues"
-    vector = member(found, "deletionVector")
+    vector = member(actions, "deletionVector")
     return None if vector is None else broken_vector(vector, called)
 
 
@@ -55,8 +55,8 @@ def repeated(keys: pa.Array | pa.ChunkedArray) -> str | None:
     if len(encoded.dictionary) == len(keys):
         return None
     counts = np.bincount(encoded.indices.to_numpy(), minlength=len(encoded.dictionary))
-    found = encoded.dictionary[int(np.argmax(counts > 1))].as_py()
-    return _shown(found)
+    first = encoded.dictionary[int(np.argmax(counts > 1))].as_py()
+    return _shown(first)
 
 
 def repeated_file(files: pa.Table) -> str | None:
@@ -100,9 +100,9 @@ def broken_text(columns: Sequence[pa.Array | pa.ChunkedArray]) -> bool:
     return False
 
 
-def _shown(found: bytes | str) -> str:
-    return found.decode(errors="replace") if isinstance(found, bytes) else found
+def _shown(key: bytes | str) -> str:
+    return key.decode(errors="replace") if isinstance(key, bytes) else key
 
 
-def _any(found: pa.Array | pa.ChunkedArray) -> bool:
-    return bool(pc.any(found).as_py())
+def _any(flags: pa.Array | pa.ChunkedArray) -> bool:
+    return bool(pc.any(flags).as_py())

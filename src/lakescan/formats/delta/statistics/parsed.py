@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from lakescan.formats.delta.log.actions import StatisticsRequest
 from lakescan.formats.delta.log.json_lines import read_json_lines
-from lakescan.formats.delta.statistics.believable_statistics import believable
+from lakescan.formats.delta.statistics.believable import believable
 from lakescan.formats.delta.statistics.exact import exact_maximum, exact_minimum
-from lakescan.scan.statistics import counts_of, nullable, statistics_type
+from lakescan.scan.file_statistics import counts_of, nullable, statistics_type
 from lakescan.types.columns import member
 
 # What the log calls the members of `statistics_type`.
@@ -52,8 +52,8 @@ def _counted(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
     rows = pc.struct_field(pc.extract_regex(texts, _ROWS_FIRST), "rows")
     told = pc.or_(rows.is_valid(), texts.is_null())
     type_ = statistics_type(wanted.logical)
-    found = [rows.cast(pa.int64()), *(pa.nulls(len(texts), field.type) for field in list(type_)[1:])]
-    counted = pa.StructArray.from_arrays(found, fields=list(type_))
+    columns = [rows.cast(pa.int64()), *(pa.nulls(len(texts), field.type) for field in list(type_)[1:])]
+    counted = pa.StructArray.from_arrays(columns, fields=list(type_))
     if pc.all(told).as_py():
         return counted
     untold = pc.invert(told)
@@ -93,21 +93,21 @@ def record_counts(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
     return member(parse_statistics(texts, StatisticsRequest(pa.schema([]), pa.schema([]))), "row_count")
 
 
-def typed_statistics(found: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
+def typed_statistics(statistics: pa.StructArray, wanted: StatisticsRequest) -> pa.StructArray:
     """Statistics in the log's and physical names and whatever types they came in, as bounds in the table's types."""
     target = statistics_type(wanted.logical)
-    minimum = _as_bounds(member(found, IN_THE_LOG["minimum"]), wanted, exact_minimum if wanted.exact else _lower)
-    maximum = _as_bounds(member(found, IN_THE_LOG["maximum"]), wanted, exact_maximum if wanted.exact else _upper)
-    nulls = _as_bounds(member(found, IN_THE_LOG["null_count"]), _counts(wanted), _unchanged)
-    count = member(found, IN_THE_LOG["row_count"])
-    tight = member(found, IN_THE_LOG["tight"])
+    minimum = _as_bounds(member(statistics, IN_THE_LOG["minimum"]), wanted, exact_minimum if wanted.exact else _lower)
+    maximum = _as_bounds(member(statistics, IN_THE_LOG["maximum"]), wanted, exact_maximum if wanted.exact else _upper)
+    nulls = _as_bounds(member(statistics, IN_THE_LOG["null_count"]), _counts(wanted), _unchanged)
+    count = member(statistics, IN_THE_LOG["row_count"])
+    tight = member(statistics, IN_THE_LOG["tight"])
     columns = [
-        _cast(count, pa.int64()) if count is not None else pa.nulls(len(found), pa.int64()),
-        _cast(tight, pa.bool_()) if tight is not None else pa.nulls(len(found), pa.bool_()),
-        minimum if minimum is not None else pa.nulls(len(found), target.field("minimum").type),
-        maximum if maximum is not None else pa.nulls(len(found), target.field("maximum").type),
-        nulls if nulls is not None else pa.nulls(len(found), target.field("null_count").type),
-        pa.nulls(len(found), pa.bool_()),
+        _cast(count, pa.int64()) if count is not None else pa.nulls(len(statistics), pa.int64()),
+        _cast(tight, pa.bool_()) if tight is not None else pa.nulls(len(statistics), pa.bool_()),
+        minimum if minimum is not None else pa.nulls(len(statistics), target.field("minimum").type),
+        maximum if maximum is not None else pa.nulls(len(statistics), target.field("maximum").type),
+        nulls if nulls is not None else pa.nulls(len(statistics), target.field("null_count").type),
+        pa.nulls(len(statistics), pa.bool_()),
     ]
     return believable(pa.StructArray.from_arrays(columns, fields=list(target)))
 
@@ -116,32 +116,34 @@ def _counts(wanted: StatisticsRequest) -> StatisticsRequest:
     return StatisticsRequest(pa.schema(list(counts_of(wanted.logical))), pa.schema(list(counts_of(wanted.physical))))
 
 
-def _as_bounds(found: pa.Array | None, wanted: StatisticsRequest, widen: Any) -> pa.Array | None:
-    if found is None:
+def _as_bounds(bounds: pa.Array | None, wanted: StatisticsRequest, widen: Any) -> pa.Array | None:
+    if bounds is None:
         return None
     logical = nullable(pa.struct(list(wanted.logical)))
-    return _convert(found, logical, pa.struct(list(wanted.physical)), widen, wanted.once_float)
+    return _convert(bounds, logical, pa.struct(list(wanted.physical)), widen, wanted.once_float)
 
 
 def _convert(
-    found: pa.Array, logical: pa.DataType, physical: pa.DataType, widen: Any, once_float: Collection[tuple[str, ...]]
+    bounds: pa.Array, logical: pa.DataType, physical: pa.DataType, widen: Any, once_float: Collection[tuple[str, ...]]
 ) -> pa.Array:
-    """`found` in the logical type; children that are absent or of another shape become unknown."""
+    """`bounds` in the logical type; children that are absent or of another shape become unknown."""
     if not pa.types.is_struct(logical):
         if pa.types.is_binary(logical):
-            return pa.nulls(len(found), logical)
-        return widen(_cast(found, logical), () in once_float)
-    if not pa.types.is_struct(found.type):
-        return pa.nulls(len(found), logical)
+            return pa.nulls(len(bounds), logical)
+        return widen(_cast(bounds, logical), () in once_float)
+    if not pa.types.is_struct(bounds.type):
+        return pa.nulls(len(bounds), logical)
     children = []
-    for field, twin in zip(logical, physical, strict=True):
-        child = member(found, twin.name)
+    for field, physical_field in zip(logical, physical, strict=True):
+        child = member(bounds, physical_field.name)
         below = {path[1:] for path in once_float if path[:1] == (field.name,)}
         children.append(
-            pa.nulls(len(found), field.type) if child is None else _convert(child, field.type, twin.type, widen, below)
+            pa.nulls(len(bounds), field.type)
+            if child is None
+            else _convert(child, field.type, physical_field.type, widen, below)
         )
     if not children:
-        return pa.nulls(len(found), logical)
+        return pa.nulls(len(bounds), logical)
     return pa.StructArray.from_arrays(children, fields=list(logical))
 
 
@@ -250,19 +252,19 @@ def _document(text: str | None) -> Any:
         return None
 
 
-def _value(found: Any, wanted: pa.DataType) -> Any:
+def _value(raw: Any, wanted: pa.DataType) -> Any:
     """One JSON value as the wanted type, or None where it is not one."""
-    if found is None:
+    if raw is None:
         return None
     if pa.types.is_struct(wanted):
-        return {f.name: _value(found.get(f.name), f.type) for f in wanted} if isinstance(found, dict) else None
+        return {f.name: _value(raw.get(f.name), f.type) for f in wanted} if isinstance(raw, dict) else None
     try:
         if pa.types.is_floating(wanted):
-            return float(found)
+            return float(raw)
         if pa.types.is_decimal(wanted):
-            found = Decimal(found)
+            raw = Decimal(raw)
         if pa.types.is_timestamp(wanted):
-            return pa.array([found], pa.string()).cast(wanted)[0].as_py()
-        return pa.scalar(found, wanted).as_py()
+            return pa.array([raw], pa.string()).cast(wanted)[0].as_py()
+        return pa.scalar(raw, wanted).as_py()
     except (ArithmeticError, TypeError, ValueError, pa.ArrowException):
         return None

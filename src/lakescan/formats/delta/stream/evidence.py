@@ -26,11 +26,11 @@ def refuse_misreading(commit: TableCommit, start: int) -> None:
     expected = set(physical_partition_names(commit.metadata))
     for action in commit.text.actions("add"):
         file = commit.data_files.path(action)
-        found = set(action.get("partitionValues") or {})
-        if found != expected:
-            reason = f"{file} of version {commit.version} has {_named(found)} and the newer metadata {_named(expected)}"
+        names = set(action.get("partitionValues") or {})
+        if names != expected:
+            reason = f"{file} of version {commit.version} has {_named(names)} and the newer metadata {_named(expected)}"
             raise RelaxedStartRefused(location, start, f"a partition column changed: {reason}.")
-        difference = _difference(_schema_of(commit.storage, file), list(commit.metadata.source_schema), "")
+        difference = _difference(_schema_of(commit.storage, file), list(commit.metadata.physical_schema), "")
         if difference:
             raise RelaxedStartRefused(location, start, f"in {file} of version {commit.version} {difference}.")
 
@@ -44,11 +44,11 @@ def _schema_of(storage: Storage, file: str) -> pa.Schema:
         return pq.read_schema(storage.open(file))
 
 
-def _difference(found: Sequence[pa.Field], expected: Sequence[pa.Field], path: str) -> str | None:
+def _difference(stored: Sequence[pa.Field], expected: Sequence[pa.Field], path: str) -> str | None:
     """Why these fields of a file are not those of the metadata, None where they are."""
     by_id = any((field.metadata or {}).get(FIELD_ID) for field in expected)
     known = {_key(field, by_id): field for field in expected}
-    for field in found:
+    for field in stored:
         wanted = known.get(_key(field, by_id))
         if wanted is None:
             by = "the field id of " if by_id else ""
@@ -66,23 +66,23 @@ def _key(field: pa.Field, by_id: bool) -> object:
     return (field.metadata or {}).get(FIELD_ID) if by_id else field.name.lower()
 
 
-def _type_difference(found: pa.Field, wanted: pa.Field, path: str) -> str | None:
-    if pa.types.is_struct(found.type) and pa.types.is_struct(wanted.type):
-        return _difference(list(found.type), list(wanted.type), f"{path}.")
-    if same_nesting(found.type, wanted.type):
-        pairs = zip(children(found.type), children(wanted.type), strict=True)
+def _type_difference(stored: pa.Field, wanted: pa.Field, path: str) -> str | None:
+    if pa.types.is_struct(stored.type) and pa.types.is_struct(wanted.type):
+        return _difference(list(stored.type), list(wanted.type), f"{path}.")
+    if same_nesting(stored.type, wanted.type):
+        pairs = zip(children(stored.type), children(wanted.type), strict=True)
         return next(filter(None, (_type_difference(one, other, f"{path}.{other.name}") for one, other in pairs)), None)
-    if _same_value(found.type, wanted.type) or widens(found.type, wanted.type):
+    if _same_value(stored.type, wanted.type) or widens(stored.type, wanted.type):
         return None
     return (
-        f"the column {path} is {found.type} and the newer metadata's {wanted.type}: its type changed, not by widening"
+        f"the column {path} is {stored.type} and the newer metadata's {wanted.type}: its type changed, not by widening"
     )
 
 
-def _same_value(found: pa.DataType, wanted: pa.DataType) -> bool:
+def _same_value(stored: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether the types differ at most in how Parquet stores them."""
-    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
-        return found.unit == "ns" or (found.tz is None) == (wanted.tz is None)
+    if pa.types.is_timestamp(stored) and pa.types.is_timestamp(wanted):
+        return stored.unit == "ns" or (stored.tz is None) == (wanted.tz is None)
     return bool(
-        found.equals(wanted) or (pa.types.is_binary(found) and pa.types.is_string(wanted)) or pa.types.is_null(found)
+        stored.equals(wanted) or (pa.types.is_binary(stored) and pa.types.is_string(wanted)) or pa.types.is_null(stored)
     )

@@ -28,8 +28,8 @@ def _sources(wanted: Sequence[pa.Field], stream: Fields, version: Fields) -> lis
         if before is None:
             made.append(pa.field(_ABSENT, field.type))
         else:
-            twin = version.physical[before]
-            made.append(twin.with_type(_source_type(field.type, stream.inside(at), version.inside(before))))
+            physical_field = version.physical[before]
+            made.append(physical_field.with_type(_source_type(field.type, stream.inside(at), version.inside(before))))
     return made
 
 

@@ -43,7 +43,7 @@ class StreamOffset:
         return replace(self, position=position, notes=notes)
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             **not_begun(),
             "tableId": self.table_id,
             "version": self.position.version,
@@ -51,20 +51,20 @@ class StreamOffset:
             "initialSnapshot": self.position.snapshot,
         }
         if self.origin is not None:
-            found |= {"originVersion": self.origin.version, "originSnapshot": self.origin.snapshot}
-        return {**found, "batch": dict(self.notes)} if self.notes else found
+            fields |= {"originVersion": self.origin.version, "originSnapshot": self.origin.snapshot}
+        return {**fields, "batch": dict(self.notes)} if self.notes else fields
 
 
-def parse_offset(found: Mapping[str, Any]) -> StreamOffset | None:
+def parse_offset(fields: Mapping[str, Any]) -> StreamOffset | None:
     """The offset, None for a stream that has not begun."""
-    return parsed(found, _offset)
+    return parsed(fields, _offset)
 
 
-def _offset(found: Mapping[str, Any]) -> StreamOffset:
-    position = Position(int(found["version"]), int(found["index"]), bool(found["initialSnapshot"]))
+def _offset(fields: Mapping[str, Any]) -> StreamOffset:
+    position = Position(int(fields["version"]), int(fields["index"]), bool(fields["initialSnapshot"]))
     if position.version < 0 or position.index < 0:
         raise ValueError("a version or a position in it is negative")
     origin = (
-        Position(int(found["originVersion"]), 0, bool(found["originSnapshot"])) if "originVersion" in found else None
+        Position(int(fields["originVersion"]), 0, bool(fields["originSnapshot"])) if "originVersion" in fields else None
     )
-    return StreamOffset(str(found["tableId"]), origin, position, found.get("batch", {}))
+    return StreamOffset(str(fields["tableId"]), origin, position, fields.get("batch", {}))

@@ -106,11 +106,11 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _allowed(given: Mapping[str, str]) -> AllowedChanges | None:
-    found = {name: given[name].strip().lower() for name in ALLOW if name in given}
-    for name, value in found.items():
+    allowed = {name: given[name].strip().lower() for name in ALLOW if name in given}
+    for name, value in allowed.items():
         if value != _ALWAYS and not (value.isascii() and value.isdecimal()):
             raise InvalidOption(name, f"{given[name]!r} is neither {_ALWAYS!r} nor a version's number.")
-    return AllowedChanges(found) if found else None
+    return AllowedChanges(allowed) if allowed else None
 
 
 def _mode(text: str) -> bool:

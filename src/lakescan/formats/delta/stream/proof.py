@@ -39,22 +39,22 @@ def proven_state(storage: Storage, listing: LogListing, version: int) -> TableSt
     before = run_before(storage, listing, version)
     protocol, metadata = newest_action("protocol", before), newest_action("metaData", before)
     witnesses = [] if protocol and metadata else list(_witnesses(storage, listing, version, before))
-    found = (
+    in_force = (
         Protocol.of(protocol[1], protocol[0].file)
         if protocol
         else _agreed([one.state.protocol for one in witnesses if one.speaks_of("protocol")])
     )
-    if found is None:
+    if in_force is None:
         return None
-    found.refuse_unsupported(listing.location)
+    in_force.refuse_unsupported(listing.location)
     described = (
-        Metadata.of(metadata[1], found, metadata[0].file)
+        Metadata.of(metadata[1], in_force, metadata[0].file)
         if metadata
-        else _agreed([one.state.metadata.under(found) for one in witnesses if one.speaks_of("metaData")])
+        else _agreed([one.state.metadata.under(in_force) for one in witnesses if one.speaks_of("metaData")])
     )
     if described is None:
         return None
-    return TableState(found, described.checked(f"{listing.location}/{LOG_FOLDER}"))
+    return TableState(in_force, described.checked(f"{listing.location}/{LOG_FOLDER}"))
 
 
 def run_before(storage: Storage, listing: LogListing, version: int) -> list[CommitText]:
@@ -95,9 +95,9 @@ def _checksum_state(storage: Storage, listing: LogListing, version: int) -> Tabl
     path = f"{LOG_FOLDER}/{version:020d}.crc"
     file = storage.full_path(path)
     try:
-        found = json.loads(storage.read(path))
-        protocol = Protocol.of(found["protocol"], file)
-        return TableState(protocol, Metadata.of(found["metadata"], protocol, file))
+        checksum = json.loads(storage.read(path))
+        protocol = Protocol.of(checksum["protocol"], file)
+        return TableState(protocol, Metadata.of(checksum["metadata"], protocol, file))
     except (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, RecursionError, LakescanError):
         return None
 

@@ -28,7 +28,7 @@ from lakescan.formats.delta.statistics.parsed import record_counts
 from lakescan.formats.delta.stream.commit_files import new_files
 from lakescan.formats.delta.stream.options import StreamOptions
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import ComputedColumn, DataFiles
+from lakescan.reader.read_plan import ComputedColumn, DataFiles
 from lakescan.scan.packing import ROW_COUNT
 
 
@@ -80,8 +80,8 @@ class AppendedRows:
         return DeltaFiles(self.storage)
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
-        found = new_files(commit, self.options)
-        return found.append_column(ROW_COUNT, record_counts(commit.statistics_texts(found)))
+        files = new_files(commit, self.options)
+        return files.append_column(ROW_COUNT, record_counts(commit.statistics_texts(files)))
 
     def refuse_half(self, commit: TableCommit) -> None:
         """Nothing: change rows come in whole commits, so only a stream of this kind stops inside one."""
@@ -112,8 +112,8 @@ class ChangedRows:
 
     def of_commit(self, commit: TableCommit) -> pa.Table:
         _refuse_unreadable(commit)
-        found = change_files(commit, commit.partition_fields)
-        return found.append_column(ROW_COUNT, record_counts(found["stats"]))
+        files = change_files(commit, commit.partition_fields)
+        return files.append_column(ROW_COUNT, record_counts(files["stats"]))
 
     def refuse_half(self, commit: TableCommit) -> None:
         """Of a commit that only appends, the files are the same in the same order; of any other they are not."""
@@ -121,9 +121,9 @@ class ChangedRows:
             raise HalfReadCommit(commit.storage.location, commit.version)
 
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
-        found = commit()
-        _refuse_unreadable(found)
-        return inserted_files(found, files).append_column(ROW_COUNT, files[ROW_COUNT])
+        table_commit = commit()
+        _refuse_unreadable(table_commit)
+        return inserted_files(table_commit, files).append_column(ROW_COUNT, files[ROW_COUNT])
 
 
 def _refuse_unreadable(commit: TableCommit) -> None:

@@ -52,20 +52,20 @@ class SchemaLog:
     def _read(self, version: int) -> Metadata:
         file = f"{version:020d}.schema.json"
         try:
-            found = json.loads(self.storage.read(file))
+            fields = json.loads(self.storage.read(file))
             return Metadata(
-                str(found["id"]),
-                found["schema"],
-                tuple(found["partitionColumns"]),
-                dict(found["configuration"]),
-                bool(found["mapsColumns"]),
+                str(fields["id"]),
+                fields["schema"],
+                tuple(fields["partitionColumns"]),
+                dict(fields["configuration"]),
+                bool(fields["mapsColumns"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptLog(self.storage.full_path(file), f"no schema of a stream ({error!r})") from error
 
-    def refuse_other_table(self, found: Metadata, location: str, table_id: str) -> None:
-        if found.table_id != table_id:
-            raise OtherSchemaLog(self.storage.location, found.table_id, location, table_id)
+    def refuse_other_table(self, metadata: Metadata, location: str, table_id: str) -> None:
+        if metadata.table_id != table_id:
+            raise OtherSchemaLog(self.storage.location, metadata.table_id, location, table_id)
 
     def append(self, version: int, metadata: Metadata) -> None:
         """Write down that the stream goes on with this schema; again with the same version is the same as once."""

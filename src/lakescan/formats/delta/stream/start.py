@@ -119,14 +119,14 @@ def _relaxed(storage: Storage, listing: LogListing, version: int, why: LakescanE
     protocol, _ = _piece("protocol", before, between)
     metadata, known_from = _piece("metaData", before, between)
     try:
-        found = state.protocol if protocol is None else Protocol.of(protocol[1], protocol[0].file)
-        found.refuse_unsupported(listing.location)
+        in_force = state.protocol if protocol is None else Protocol.of(protocol[1], protocol[0].file)
+        in_force.refuse_unsupported(listing.location)
         described = (
-            state.metadata.under(found).checked(f"{listing.location}/{LOG_FOLDER}")
+            state.metadata.under(in_force).checked(f"{listing.location}/{LOG_FOLDER}")
             if metadata is None
-            else Metadata.of(metadata[1], found, metadata[0].file)
+            else Metadata.of(metadata[1], in_force, metadata[0].file)
         )
-        start = TableState(found, described)
+        start = TableState(in_force, described)
     except _UNREADABLE as error:
         raise RelaxedStartRefused(listing.location, version, f"an unsupported feature was in force. {error}") from error
     _refuse_dropped_feature(listing, version, before, between)
@@ -163,11 +163,11 @@ def _piece(
 ) -> tuple[tuple[CommitText, Mapping[str, Any]] | None, int]:
     """An action in force at the start, None where it is the newer snapshot's own; and how many commits after the
     start lie before the one it was taken from, or -1 where it is proven."""
-    if found := newest_action(name, before):
-        return found, -1
+    if action := newest_action(name, before):
+        return action, -1
     for at, text in enumerate(between):
-        if found := newest_action(name, [text]):
-            return found, at
+        if action := newest_action(name, [text]):
+            return action, at
     return None, -1
 
 

@@ -46,8 +46,8 @@ class Walk:
         self._end = list_log(self.table.storage).latest
 
     def listing(self) -> LogListing:
-        found = list_log(self.table.storage)
-        self._listing = found if self._end is None else found.up_to(self._end)
+        listing = list_log(self.table.storage)
+        self._listing = listing if self._end is None else listing.up_to(self._end)
         return self._listing
 
     def last_listing(self, version: int = 0) -> LogListing:

@@ -44,10 +44,10 @@ def _records(content: bytes, schema: Any) -> Iterator[dict[str, Any]]:
     for _ in range(count):
         (length,) = struct.unpack_from(">i", content, at)
         body = io.BytesIO(content[at + 4 : at + 4 + length])
-        found = fastavro.schemaless_reader(body, schema, None)
-        if body.tell() != length or not isinstance(found, dict):
+        record = fastavro.schemaless_reader(body, schema, None)
+        if body.tell() != length or not isinstance(record, dict):
             raise ValueError(f"a record has {length} bytes and {body.tell()} were read")
-        yield found
+        yield record
         at += 4 + length
 
 

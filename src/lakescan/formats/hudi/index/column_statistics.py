@@ -66,8 +66,8 @@ class FileRanges:
 
 def read_ranges(index: MetadataPartition, column: str, kind: pa.DataType, files: Sequence[IndexedFile]) -> FileRanges:
     """What the index says of a column, dotted where it is nested, in each of these files."""
-    found = _newest(index.records(column_key(column), {file.key for file in files}), column)
-    given = [(found.get(file.key), file.name) for file in files]
+    newest = _newest(index.records(column_key(column), {file.key for file in files}), column)
+    given = [(newest.get(file.key), file.name) for file in files]
     # Two names may have one hash.
     entries = [entry if entry and entry["fileName"] == name else None for entry, name in given]
     trusted = [entry is not None and _is_trusted(entry, kind) for entry in entries]
@@ -86,12 +86,12 @@ def read_ranges(index: MetadataPartition, column: str, kind: pa.DataType, files:
 
 def _newest(records: Iterable[tuple[bytes, Mapping[str, Any]]], column: str) -> dict[bytes, Mapping[str, Any]]:
     """The entries by what their keys end in: the newest, as files do not change."""
-    found: dict[bytes, Mapping[str, Any]] = {}
+    entries: dict[bytes, Mapping[str, Any]] = {}
     for ending, record in records:
         given = record.get(_STATISTICS)
         if given is not None and given[1].get("columnName") == column:
-            found[ending] = given[1]
-    return {ending: entry for ending, entry in found.items() if not entry["isDeleted"]}
+            entries[ending] = given[1]
+    return {ending: entry for ending, entry in entries.items() if not entry["isDeleted"]}
 
 
 def _is_trusted(entry: Mapping[str, Any], kind: pa.DataType) -> bool:
@@ -131,11 +131,11 @@ def _bounds(
     if pa.types.is_timestamp(kind):
         micros = pa.array(values, pa.int64())
         return _only(micros, pc.greater_equal(micros, _FIRST_SAFE_MICRO)).cast(kind)
-    found = pa.array(values, kind)
+    bounds = pa.array(values, kind)
     if pa.types.is_string(kind):
         pattern = r"[\x{10000}-\x{10FFFF}]" if name == "minValue" else r"[\x{E000}-\x{FFFF}]"
-        return _only(found, pc.invert(pc.match_substring_regex(found, pattern)))
-    return found
+        return _only(bounds, pc.invert(pc.match_substring_regex(bounds, pattern)))
+    return bounds
 
 
 def _only(values: pa.Array, chosen: pa.Array) -> pa.Array:

@@ -55,11 +55,11 @@ class HFile:
         if not content.startswith(_INFO_MAGIC):
             raise self._corrupt("its description is not in the form of version 3")
         _, at = self._varint(content, len(_INFO_MAGIC))
-        found = {}
+        info = {}
         for _, pair in self._message(content[at:]):
             members = dict(self._message(self._bytes(pair)))
-            found[self._bytes(members.get(1, b""))] = self._bytes(members.get(2, b""))
-        return found
+            info[self._bytes(members.get(1, b""))] = self._bytes(members.get(2, b""))
+        return info
 
     @cached_property
     def _trailer(self) -> dict[int, int | bytes]:
@@ -81,14 +81,14 @@ class HFile:
         if not self._field(_ENTRIES):
             return []
         root = self._block(self._field(_INDEX_AT), None, (_ROOT,))
-        found = list(self._root_index(root, self._field(_INDEX_ENTRIES)))
+        blocks = list(self._root_index(root, self._field(_INDEX_ENTRIES)))
         levels = self._field(_INDEX_LEVELS)
         if levels > _MOST_LEVELS:
             raise self._corrupt(f"its index has {levels} levels")
         for _ in range(levels - 1):
-            below = [self._leaf_index(self._block(at, size, (_INNER, _LEAF))) for _, at, size in found]
-            found = [entry for entries in below for entry in entries]
-        return found
+            below = [self._leaf_index(self._block(at, size, (_INNER, _LEAF))) for _, at, size in blocks]
+            blocks = [entry for entries in below for entry in entries]
+        return blocks
 
     def _root_index(self, content: bytes, count: int) -> Iterator[tuple[bytes, int, int]]:
         at = 0
@@ -105,12 +105,12 @@ class HFile:
             raise self._corrupt(f"an index says {count} entries")
         starts = self._unpack(struct.Struct(f">{count + 1}i"), content, 4)
         base = 4 * (count + 2)
-        found = []
+        entries = []
         for start, end in pairwise(starts):
             offset, size = self._unpack(_PLACE, content, base + start)
             head = base + start + _PLACE.size
-            found.append((self._row(self._part(content, head, base + end - head)), offset, size))
-        return found
+            entries.append((self._row(self._part(content, head, base + end - head)), offset, size))
+        return entries
 
     def _entries(self, content: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         at = 0
@@ -154,20 +154,20 @@ class HFile:
         """Decompressed, and no further than it should be; gzip ends in a checksum of what it holds."""
         unzip = zlib.decompressobj(31)
         try:
-            found = unzip.decompress(content, max(1, size + 1))
+            unzipped = unzip.decompress(content, max(1, size + 1))
         except zlib.error as error:
             raise self._corrupt(f"the block at byte {at} cannot be decompressed ({error})") from error
-        if not unzip.eof or len(found) != size:
+        if not unzip.eof or len(unzipped) != size:
             raise self._corrupt(f"the block at byte {at} has other than {size} bytes when it is decompressed")
-        return found
+        return unzipped
 
     # Bytes
 
     def _field(self, number: int) -> int:
-        found = self._trailer.get(number, 0)
-        if not isinstance(found, int):
+        stored = self._trailer.get(number, 0)
+        if not isinstance(stored, int):
             raise self._corrupt(f"field {number} of its trailer is no number")
-        return found
+        return stored
 
     def _read(self, at: int, length: int) -> bytes:
         if at < 0 or length < 0 or at + length > self.file.size():
@@ -198,10 +198,10 @@ class HFile:
             else:
                 raise self._corrupt("its description has a field of an unknown kind")
 
-    def _bytes(self, found: int | bytes) -> bytes:
-        if isinstance(found, int):
+    def _bytes(self, stored: int | bytes) -> bytes:
+        if isinstance(stored, int):
             raise self._corrupt("its description has a number where bytes belong")
-        return found
+        return stored
 
     def _varint(self, content: bytes, at: int) -> tuple[int, int]:
         """(a number in Protocol Buffers' form, where it ends)."""

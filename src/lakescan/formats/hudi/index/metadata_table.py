@@ -86,7 +86,7 @@ class MetadataPartition:
     @cached_property
     def _log_blocks(self) -> list[list[tuple[HFile, str]]]:
         """The HFiles in the log files of each slice. They are kept: whatever is asked for may be in any of them."""
-        return [[found for log in logs for found in self._blocks(log)] for _, logs in self._slices]
+        return [[block for log in logs for block in self._blocks(log)] for _, logs in self._slices]
 
     def _blocks(self, log: str) -> Iterator[tuple[HFile, str]]:
         for block in log_blocks(self.storage, log):
@@ -105,13 +105,13 @@ class MetadataPartition:
                 logs.setdefault(group, []).append(entry.name)
             elif entry.name.endswith(_BASE_SUFFIX) and self._is_complete(instant_of_base_file(entry.name)):
                 bases[group] = max(bases.get(group, ""), entry.name, key=instant_of_base_file)
-        found = []
+        slices = []
         for group in sorted({*bases, *logs}):
             base = bases.get(group, "")
             since = [name for name in logs.get(group, []) if self._end(name) >= instant_of_base_file(base)]
             paths = [f"{folder}/{name}" for name in sorted(since, key=log_file_order)]
-            found.append((f"{folder}/{base}" if base else "", paths))
-        return found
+            slices.append((f"{folder}/{base}" if base else "", paths))
+        return slices
 
     def _is_complete(self, instant: str) -> bool:
         """Whether an instant is complete; those before the first that the timeline has left are, or are undone."""
@@ -130,17 +130,17 @@ class MetadataPartition:
     def _completed(self) -> dict[str, str]:
         """The completed instants, and when each ended, where the timeline says so."""
         entries = self.storage.list_from(f"{_FOLDER}/{timeline_folder(self.options)}")
-        found = (_COMPLETED.match(entry.name) for entry in entries)
-        return {match[1]: match[2] or match[1] for match in found if match}
+        matches = (_COMPLETED.match(entry.name) for entry in entries)
+        return {match[1]: match[2] or match[1] for match in matches if match}
 
 
 def _decoded(value: bytes, schema: Any, name: str) -> dict[str, Any]:
     try:
-        found = fastavro.schemaless_reader(io.BytesIO(value), schema, return_record_name=True)
+        record = fastavro.schemaless_reader(io.BytesIO(value), schema, return_record_name=True)
     except Exception as error:
         # fastavro has no class of its own for what is wrong with the bytes.
         raise CorruptDataFile(name, f"an entry is not in its schema ({type(error).__name__}: {error})") from error
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _reader(schema: bytes, name: str) -> Any:

@@ -86,7 +86,7 @@ class SliceStatistics:
             lost |= ~self._is_alone
         minimum = _unless(lost, self._of_slices(ranges.minimum, "min"))
         maximum = _unless(lost, self._of_slices(ranges.maximum, "max"))
-        whole = self.slices["log_files"].combine_chunks().is_null().to_numpy(zero_copy_only=False)
+        whole = self.slices["merged_with"].combine_chunks().is_null().to_numpy(zero_copy_only=False)
         # Hudi adds counts up where it was told of a file twice; none is none, however often it was told.
         counted = whole & _is_true(pc.equal(values, self.row_counts))
         without_null = _is_true(pc.equal(nulls, 0)) & _is_true(pc.greater(values, 0)) & self._is_alone
@@ -110,7 +110,7 @@ class SliceStatistics:
 
     @cached_property
     def _logs(self) -> list[list[str]]:
-        return [logs or [] for logs in self.slices["log_files"].to_pylist()]
+        return [logs or [] for logs in self.slices["merged_with"].to_pylist()]
 
     @cached_property
     def _files(self) -> list[IndexedFile]:
@@ -152,8 +152,8 @@ def _is_attained(bound: pa.Array, nulls: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _is_true(flags: pa.Array) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
-    return found
+    mask: npt.NDArray[np.bool_] = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
+    return mask
 
 
 def _unless(lost: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:

@@ -44,7 +44,7 @@ def spark_schema(avro: str, meta_columns: bool, file: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptLog(file, f"its schema is no Avro record ({type(error).__name__}: {error})") from error
     own = [field("string", name) for name in META_COLUMNS] if meta_columns else []
-    given = [found for found in struct["fields"] if found["name"] not in META_COLUMNS]
+    given = [column for column in struct["fields"] if column["name"] not in META_COLUMNS]
     return {"type": "struct", "fields": own + given}
 
 
@@ -54,44 +54,44 @@ def field(type_: Any, name: str) -> dict[str, Any]:
 
 def _struct(record: dict[str, Any], path: str, known: dict[str, Any]) -> dict[str, Any]:
     fields = []
-    for found in record["fields"]:
-        if not isinstance(found["name"], str) or not found["name"].isprintable():
-            raise ValueError(f"a field has the name {found['name']!r}")
-        made = field(_type(found["type"], f"{path}{found['name']}", known), found["name"])
-        if found.get("doc"):
-            made["metadata"] = {"comment": found["doc"]}
+    for avro_field in record["fields"]:
+        if not isinstance(avro_field["name"], str) or not avro_field["name"].isprintable():
+            raise ValueError(f"a field has the name {avro_field['name']!r}")
+        made = field(_type(avro_field["type"], f"{path}{avro_field['name']}", known), avro_field["name"])
+        if avro_field.get("doc"):
+            made["metadata"] = {"comment": avro_field["doc"]}
         fields.append(made)
     return {"type": "struct", "fields": fields}
 
 
-def _type(found: Any, path: str, known: dict[str, Any]) -> Any:
-    if isinstance(found, list):
-        return _union(found, path, known)
-    if isinstance(found, str):
-        return known[found] if found in known else _PLAIN[found]
-    made = _complex(found, path, known)
-    if "name" in found:
+def _type(avro: Any, path: str, known: dict[str, Any]) -> Any:
+    if isinstance(avro, list):
+        return _union(avro, path, known)
+    if isinstance(avro, str):
+        return known[avro] if avro in known else _PLAIN[avro]
+    made = _complex(avro, path, known)
+    if "name" in avro:
         # A type with a name may be used again by that name, alone or with its namespace.
-        known[found["name"]] = made
-        if "namespace" in found:
-            known[f"{found['namespace']}.{found['name']}"] = made
+        known[avro["name"]] = made
+        if "namespace" in avro:
+            known[f"{avro['namespace']}.{avro['name']}"] = made
     return made
 
 
-def _complex(found: dict[str, Any], path: str, known: dict[str, Any]) -> Any:
-    logical, kind = found.get("logicalType"), found["type"]
+def _complex(avro: dict[str, Any], path: str, known: dict[str, Any]) -> Any:
+    logical, kind = avro.get("logicalType"), avro["type"]
     if logical == "decimal":
-        return f"decimal({found['precision']},{found.get('scale', 0)})"
+        return f"decimal({avro['precision']},{avro.get('scale', 0)})"
     if logical in _LOGICAL:
         return _LOGICAL[logical]
     if logical in _REFUSED:
         raise UnsupportedType(path, logical)
     if kind == "record":
-        return _struct(found, f"{path}.", known)
+        return _struct(avro, f"{path}.", known)
     if kind == "array":
-        return {"type": "array", "elementType": _type(found["items"], f"{path}.element", known), "containsNull": True}
+        return {"type": "array", "elementType": _type(avro["items"], f"{path}.element", known), "containsNull": True}
     if kind == "map":
-        value = _type(found["values"], f"{path}.value", known)
+        value = _type(avro["values"], f"{path}.value", known)
         return {"type": "map", "keyType": "string", "valueType": value, "valueContainsNull": True}
     return _type(kind, path, known)
 

@@ -71,13 +71,13 @@ def file_names(storage: Storage, timeline: Timeline, instant: str) -> tuple[File
 
 def _names(history: list[dict[str, Any]], timeline: Timeline, instant: str) -> tuple[FileNames, ...]:
     versions = sorted(
-        (found for found in history if _counts(found["version_id"], timeline, instant)),
+        (entry for entry in history if _counts(entry["version_id"], timeline, instant)),
         key=lambda version: int(version["version_id"]),
     )
     if not versions:
         return ()
     now = dict(_fields(versions[-1]["fields"], "", ()))
-    found = []
+    per_version = []
     for version in versions:
         then = {ids: path for path, ids in _fields(version["fields"], "", ())}
         taken = set(then.values())
@@ -87,8 +87,8 @@ def _names(history: list[dict[str, Any]], timeline: Timeline, instant: str) -> t
             old = then.get(ids, _NOWHERE if path in taken else path)
             if old != path:
                 differ[path] = old.rsplit(".", 1)[-1]
-        found.append(FileNames(int(version["version_id"]), differ))
-    return tuple(found) if any(version.names for version in found) else ()
+        per_version.append(FileNames(int(version["version_id"]), differ))
+    return tuple(per_version) if any(version.names for version in per_version) else ()
 
 
 def _counts(version: int, timeline: Timeline, instant: str) -> bool:

@@ -18,7 +18,7 @@ from lakescan.formats.hudi.schema.evolution import FileNames
 from lakescan.formats.hudi.slices.log_records import check_base_file, check_log_file
 from lakescan.formats.hudi.slices.one_schema import OneSchema
 from lakescan.io.storage import Storage
-from lakescan.reader.plan import undeleted_files
+from lakescan.reader.read_plan import undeleted_files
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class HudiFiles:
         return None
 
     def merged_rows(self, file: Mapping[str, Any], source: pa.Schema) -> Iterator[pa.RecordBatch] | None:
-        logs = file["log_files"]
+        logs = file["merged_with"]
         if logs is None:
             return None
-        rows = self._merged(file["path"], logs, _records(file["written"]), source.names)
+        rows = self._merged(file["path"], logs, _records(file["expected_records"]), source.names)
         return (_as_floats(batch, source) for batch in rows)
 
     def plain_files(self, pieces: pa.Table) -> pa.Table:
-        is_plain = pa.scalar(False) if self.names else pieces["log_files"].is_null()
+        is_plain = pa.scalar(False) if self.names else pieces["merged_with"].is_null()
         return undeleted_files(pc.if_else(is_plain, self.storage.local_paths(pieces["path"]), None))
 
     def _names(self, instant: str) -> FileNames | None:
@@ -93,10 +93,10 @@ def _written_at(path: str) -> str:
 
 def _records(written: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """How many records commits wrote, by file and by instant."""
-    found: dict[str, dict[str, int]] = {}
+    records: dict[str, dict[str, int]] = {}
     for one in written:
-        found.setdefault(one["file"], {})[one["instant"]] = one["records"]
-    return found
+        records.setdefault(one["file"], {})[one["instant"]] = one["records"]
+    return records
 
 
 def _base(path: str) -> str:

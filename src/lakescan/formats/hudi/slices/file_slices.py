@@ -51,25 +51,27 @@ class FileSlices:
 
     @cached_property
     def table(self) -> pa.Table:
-        """The columns of `scan.Snapshot.files`, and `log_files`: null where the base file says everything itself.
+        """The columns of `scan.Snapshot.files`, and `merged_with`: null where the base file says everything itself.
 
         Where it does not, `written` has what commits say of the records in the files of the slice.
         """
-        found = self._slices
-        logs = [self._logs(slice_) for slice_ in found]
-        sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(found, logs, strict=True)]
-        base = [slice_.base_file_relative_path() for slice_ in found]
-        instants = [slice_.creation_instant_time for slice_ in found]
+        slices = self._slices
+        logs = [self._logs(slice_) for slice_ in slices]
+        sizes = [slice_.base_file_size + sum(size for _, size in log) for slice_, log in zip(slices, logs, strict=True)]
+        base = [slice_.base_file_relative_path() for slice_ in slices]
+        instants = [slice_.creation_instant_time for slice_ in slices]
         table = pa.table(
             {
                 "path": pa.array(base, pa.string()),
                 "size": pa.array(sizes, pa.int64()),
                 "modification_time": pa.array([_milliseconds(instant) for instant in instants], pa.int64()),
                 "partition": self._partition,
-                "deletion_vector": pa.nulls(len(found), _NO_VECTOR),
-                "log_files": pa.array([[name for name, _ in log] or None for log in logs], pa.list_(pa.string())),
+                "deletion_vector": pa.nulls(len(slices), _NO_VECTOR),
+                "merged_with": pa.array([[name for name, _ in log] or None for log in logs], pa.list_(pa.string())),
                 "instant": pa.array(instants, pa.string()),
-                "written": pa.array([self._counts(path, log) for path, log in zip(base, logs, strict=True)], _WRITTEN),
+                "expected_records": pa.array(
+                    [self._counts(path, log) for path, log in zip(base, logs, strict=True)], _WRITTEN
+                ),
             }
         )
         if self.since is None:
@@ -92,7 +94,7 @@ class FileSlices:
         known = self._rows_of_base_files(set(files["instant"].to_pylist()))
         counts = [
             None if logs is not None else known.get(path)
-            for path, logs in zip(files["path"].to_pylist(), files["log_files"].to_pylist(), strict=True)
+            for path, logs in zip(files["path"].to_pylist(), files["merged_with"].to_pylist(), strict=True)
         ]
         return pa.array(counts, pa.int64())
 
@@ -109,16 +111,16 @@ class FileSlices:
         with named_failures(self.storage, META_FOLDER):
             given = self.timeline.table.get_file_slices(options)
         # A group that has a base file only later is given without one, and with log files of any age.
-        found = [slice_ for slice_ in given if slice_.base_file_name]
-        for slice_ in found:
+        slices = [slice_ for slice_ in given if slice_.base_file_name]
+        for slice_ in slices:
             self._refuse_unless_parquet(slice_.base_file_relative_path())
-        without_base = log_only_slices(self.storage, self.timeline, self.instant, found, self.options)
-        self._check_complete([*found, *without_base])
+        without_base = log_only_slices(self.storage, self.timeline, self.instant, slices, self.options)
+        self._check_complete([*slices, *without_base])
         # What was cleaned away since the timeline was loaded, commits tell that have ended since.
-        check_not_cleaned(self.storage, self.timeline.now(), self.instant, [*found, *without_base])
+        check_not_cleaned(self.storage, self.timeline.now(), self.instant, [*slices, *without_base])
         if not self.base_files_only:
-            found = [*found, *without_base]
-        return sorted(found, key=lambda slice_: (slice_.partition_path, slice_.file_id))
+            slices = [*slices, *without_base]
+        return sorted(slices, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
     def _check_complete(self, slices: list[Any]) -> None:
         may_pass_over = self._is_listed_by_folders and bool(self.options.get("hoodie.table.partition.fields"))
@@ -182,14 +184,14 @@ class FileSlices:
     @cached_property
     def _records(self) -> dict[str, list[tuple[str, int]]]:
         """How many records each commit wrote to each file."""
-        found: dict[str, list[tuple[str, int]]] = {}
+        records: dict[str, list[tuple[str, int]]] = {}
         for instant in self.timeline.until(self.instant):
             stats = (self.timeline.commit(instant) or {}).get("partitionToWriteStats") or {}
             for stat in (stat for written in stats.values() for stat in written if stat.get("path")):
                 # A base file has no record of what was deleted from it.
                 deletes = (stat.get("numDeletes") or 0) if _own_instant(stat["path"]) else 0
-                found.setdefault(stat["path"], []).append((instant, (stat.get("numWrites") or 0) + deletes))
-        return found
+                records.setdefault(stat["path"], []).append((instant, (stat.get("numWrites") or 0) + deletes))
+        return records
 
     def _rows_of_base_files(self, instants: Collection[str]) -> dict[str, int]:
         rows: dict[str, int] = {}

@@ -102,7 +102,7 @@ def _block(body: bytes) -> LogBlock:
 def _texts(body: bytes, at: int) -> tuple[dict[int, str], int]:
     """Headers or footers, and where they end: how many, and of each a number, a length and the text."""
     (count,) = struct.unpack_from(">i", body, at)
-    at, found = at + 4, {}
+    at, texts = at + 4, {}
     if count < 0:
         raise struct.error(f"it says {count} headers")
     for _ in range(count):
@@ -110,8 +110,8 @@ def _texts(body: bytes, at: int) -> tuple[dict[int, str], int]:
         at += 8 + length
         if length < 0 or at > len(body):
             raise struct.error(f"a header says {length} bytes")
-        found[key] = body[at - length : at].decode()
-    return found, at
+        texts[key] = body[at - length : at].decode()
+    return texts, at
 
 
 def _end_of_block(head: bytes, name: str, at: int, size: int) -> int:

@@ -62,7 +62,7 @@ def log_only_slices(
         return []
     known = {(slice_.partition_path, slice_.file_id) for slice_ in slices} | replaced_groups(timeline, instant)
     completed = set(timeline.until(instant))
-    found: dict[Group, list[tuple[str, int]]] = {}
+    groups: dict[Group, list[tuple[str, int]]] = {}
     archived = timeline.has_archived
     pending = timeline.listing.unfinished()
     for path, size in _candidates(storage, None if archived else written_groups(timeline, instant) - known):
@@ -70,15 +70,15 @@ def log_only_slices(
         group, written = (folder, file_group_of(name)), instant_of_log_file(name)
         is_complete = written in completed or ("" < written < timeline.instants[0] and written not in pending)
         if is_complete and group not in known and not name.endswith(_CHANGES):
-            found.setdefault(group, []).append((path, size))
-    if found and archived and not (has_file_listing(options) and instant == timeline.newest()):
+            groups.setdefault(group, []).append((path, size))
+    if groups and archived and not (has_file_listing(options) and instant == timeline.newest()):
         raise UnsupportedFeature(
             storage.location,
             f"a file group without a base file, which may have had one before commits were archived "
-            f"({next(iter(found.values()))[0][0]})",
+            f"({next(iter(groups.values()))[0][0]})",
             "Compact the table, then read its newest instant.",
         )
-    return [LogOnlySlice(name, folder, tuple(sorted(logs, key=_order))) for (folder, name), logs in found.items()]
+    return [LogOnlySlice(name, folder, tuple(sorted(logs, key=_order))) for (folder, name), logs in groups.items()]
 
 
 def _candidates(storage: Storage, groups: set[Group] | None) -> Iterator[tuple[str, int]]:

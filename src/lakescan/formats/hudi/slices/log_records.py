@@ -37,10 +37,10 @@ def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> N
     """Raises an error that names the file unless it is whole blocks, each with its records, and none is missing that a
     commit wrote: `written` has how many, by instant."""
     name = storage.full_path(path)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for block in log_blocks(storage, path):
         try:
-            found[block.instant] += _records(block)
+            counts[block.instant] += _records(block)
         except LakescanError:
             raise
         except Exception as error:
@@ -48,8 +48,8 @@ def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> N
             why = f"a log block of {block.instant} is damaged ({type(error).__name__}: {error})"
             raise CorruptDataFile(name, why) from error
     for instant, count in written.items():
-        if found[instant] < count:
-            raise CorruptDataFile(name, f"it has {found[instant]} records of {instant}, whose commit wrote {count}")
+        if counts[instant] < count:
+            raise CorruptDataFile(name, f"it has {counts[instant]} records of {instant}, whose commit wrote {count}")
 
 
 def check_base_file(storage: Storage, path: str, columns: Collection[str], rows: int | None) -> None:
@@ -57,15 +57,15 @@ def check_base_file(storage: Storage, path: str, columns: Collection[str], rows:
     name = storage.full_path(path)
     try:
         with storage.open(path) as opened:
-            found = check_pages(opened, columns)
+            counted = check_pages(opened, columns)
     except FileNotFoundError as error:
         raise MissingDataFile(name) from error
     except LakescanError:
         raise
     except Exception as error:
         raise failure_of_store(name, error) or CorruptDataFile(name, str(error)) from error
-    if rows is not None and found != rows:
-        raise CorruptDataFile(name, f"it has {found} rows, and its commit wrote {rows}")
+    if rows is not None and counted != rows:
+        raise CorruptDataFile(name, f"it has {counted} rows, and its commit wrote {rows}")
 
 
 def _records(block: LogBlock) -> int:
@@ -114,18 +114,18 @@ def _deletes(content: bytes) -> int:
     if version != _BLOCK_VERSION or length != len(content) - 8:
         raise ValueError(f"it is of version {version} and says {length} bytes of {len(content) - 8}")
     keys = io.BytesIO(content[8:])
-    found: Any = fastavro.schemaless_reader(keys, _delete_list(), None)
+    deletes: Any = fastavro.schemaless_reader(keys, _delete_list(), None)
     if keys.tell() != length:
         raise ValueError(f"its keys end at byte {keys.tell()} of {length}")
-    return len(found["deleteRecordList"])
+    return len(deletes["deleteRecordList"])
 
 
 def _rows(file: pq.ParquetFile) -> int:
     """How many rows a block that is a Parquet file has, by decoding it: it is small."""
-    found = sum(batch.num_rows for batch in file.iter_batches(use_threads=False))
-    if found != file.metadata.num_rows:
-        raise ValueError(f"its footer says {file.metadata.num_rows} rows, and there are {found}")
-    return int(found)
+    rows = sum(batch.num_rows for batch in file.iter_batches(use_threads=False))
+    if rows != file.metadata.num_rows:
+        raise ValueError(f"its footer says {file.metadata.num_rows} rows, and there are {rows}")
+    return int(rows)
 
 
 @lru_cache(maxsize=64)

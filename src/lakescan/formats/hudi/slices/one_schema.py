@@ -21,7 +21,7 @@ from lakescan.errors import CorruptDataFile
 from lakescan.formats.hudi.index.avro_records import avro_rows
 from lakescan.formats.hudi.names import PROPERTIES, instant_of_base_file
 from lakescan.formats.hudi.schema.evolution import FileNames
-from lakescan.formats.hudi.schema.source_schema import source_schema
+from lakescan.formats.hudi.schema.physical_schema import physical_schema
 from lakescan.formats.hudi.slices.log_blocks import LogBlock, log_blocks
 from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE
@@ -73,15 +73,17 @@ class OneSchema:
         # A block of a partial update has some columns only, and means it.
         places = find_fields(source, rows.schema)
         kept = [at for at, place in enumerate(places) if place is not None or not block.is_partial]
-        schema, twins = (pa.schema([found.field(at) for at in kept]) for found in (self.schema, source))
+        schema, physical = (pa.schema([whole.field(at) for at in kept]) for whole in (self.schema, source))
         batches = []
         for batch in rows.to_batches():
-            found = [None if (at := places[one]) is None else (batch.column(at), rows.schema.field(at)) for one in kept]
-            batches.append(align_batch(name, batch.num_rows, found, twins, schema))
+            columns = [
+                None if (at := places[one]) is None else (batch.column(at), rows.schema.field(at)) for one in kept
+            ]
+            batches.append(align_batch(name, batch.num_rows, columns, physical, schema))
         return _parquet(pa.Table.from_batches(batches, schema))
 
     def _source(self, instant: str) -> pa.Schema:
-        source, names = source_schema(self.schema), self.names(instant)
+        source, names = physical_schema(self.schema), self.names(instant)
         return source if names is None else names.rename(source)
 
 

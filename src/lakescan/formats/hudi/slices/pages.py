@@ -26,10 +26,10 @@ def check_pages(file: pa.NativeFile, columns: Collection[str]) -> int:
         for chunk in map(group.column, range(group.num_columns)):
             if chunk.path_in_schema.split(".", 1)[0] in columns:
                 _check_chunk(file, chunk)
-    found = sum(metadata.row_group(at).num_rows for at in range(metadata.num_row_groups))
-    if found != metadata.num_rows:
-        raise ValueError(f"its footer says {metadata.num_rows} rows, and its row groups have {found}")
-    return int(found)
+    rows = sum(metadata.row_group(at).num_rows for at in range(metadata.num_row_groups))
+    if rows != metadata.num_rows:
+        raise ValueError(f"its footer says {metadata.num_rows} rows, and its row groups have {rows}")
+    return int(rows)
 
 
 def _check_chunk(file: pa.NativeFile, chunk: pq.ColumnChunkMetaData) -> None:
@@ -75,13 +75,13 @@ class _Header:
             self.values = 0
 
     def _first_number(self) -> int:
-        found = 0
+        first = 0
         for number, type_ in self._fields():
             if number == 1 and type_ in _NUMBERS:
-                found = self._number()
+                first = self._number()
             else:
                 self._skip(type_)
-        return found
+        return first
 
     def _fields(self) -> Iterator[tuple[int, int]]:
         number = 0
@@ -94,16 +94,16 @@ class _Header:
         return self._content[self.end - 1]
 
     def _unsigned(self) -> int:
-        found = shift = 0
+        bits = shift = 0
         while True:
             byte = self._byte()
-            found, shift = found | (byte & 127) << shift, shift + 7
+            bits, shift = bits | (byte & 127) << shift, shift + 7
             if byte < 128:
-                return found
+                return bits
 
     def _number(self) -> int:
-        found = self._unsigned()
-        return (found >> 1) ^ -(found & 1)
+        zigzag = self._unsigned()
+        return (zigzag >> 1) ^ -(zigzag & 1)
 
     def _skip(self, type_: int) -> None:
         if type_ in _NUMBERS:

@@ -46,7 +46,7 @@ class PartitionPaths:
         parts = path.split("/")
         if len(parts) != len(self.fields):
             return None
-        found = {}
+        values = {}
         for field, part in zip(self.fields, parts, strict=True):
             if self.hive_style:
                 name, equals, part = part.partition("=")
@@ -56,8 +56,8 @@ class PartitionPaths:
             value = _value(text, field.type)
             if value is UNKNOWN:
                 return None
-            found[field.name] = value
-        return found
+            values[field.name] = value
+        return values
 
 
 def _plain(options: Mapping[str, str]) -> bool:

@@ -36,28 +36,28 @@ class StreamOffset:
         return replace(self, position=position, notes=notes)
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {**not_begun(), **_json(self.position)}
+        fields: dict[str, Any] = {**not_begun(), **_json(self.position)}
         if self.origin is not None:
-            found["origin"] = _json(self.origin)
-        return {**found, "batch": dict(self.notes)} if self.notes else found
+            fields["origin"] = _json(self.origin)
+        return {**fields, "batch": dict(self.notes)} if self.notes else fields
 
 
-def parse_offset(found: Mapping[str, Any]) -> StreamOffset | None:
+def parse_offset(fields: Mapping[str, Any]) -> StreamOffset | None:
     """The offset, None for a stream that has not begun."""
-    return parsed(found, _offset)
+    return parsed(fields, _offset)
 
 
-def _offset(found: Mapping[str, Any]) -> StreamOffset:
-    origin = _position(found["origin"]) if "origin" in found else None
-    return StreamOffset(origin, _position(found), found.get("batch", {}))
+def _offset(fields: Mapping[str, Any]) -> StreamOffset:
+    origin = _position(fields["origin"]) if "origin" in fields else None
+    return StreamOffset(origin, _position(fields), fields.get("batch", {}))
 
 
 def _json(position: Position) -> dict[str, Any]:
     return {"instant": position.instant, "slices": position.slices, "before": position.before}
 
 
-def _position(found: Mapping[str, Any]) -> Position:
-    slices = found["slices"]
-    if not str(found["instant"]).isdigit() or (slices is not None and int(slices) < 0):
+def _position(fields: Mapping[str, Any]) -> Position:
+    slices = fields["slices"]
+    if not str(fields["instant"]).isdigit() or (slices is not None and int(slices) < 0):
         raise ValueError("an instant is digits, and slices are counted from zero")
-    return Position(str(found["instant"]), None if slices is None else int(slices), bool(found["before"]))
+    return Position(str(fields["instant"]), None if slices is None else int(slices), bool(fields["before"]))

@@ -19,14 +19,14 @@ Group = tuple[str, str]
 
 def check_not_cleaned(storage: Storage, timeline: Timeline, instant: str, slices: Iterable[Any]) -> None:
     """Raises an error that names the file where a slice at `instant` must have been and is not."""
-    later = [found for found in timeline.instants if found > instant]
+    later = [one for one in timeline.instants if one > instant]
     if not later:
         return
     there = {(slice_.partition_path, slice_.file_id): slice_.creation_instant_time for slice_ in slices}
     written: set[Group] = set()
     rewritten: set[Group] = set()
-    for found in later:
-        commit = timeline.commit(found) or {}
+    for newer in later:
+        commit = timeline.commit(newer) or {}
         for group, before in _written_over(commit):
             written.add(group)
             if before is None or group in rewritten:

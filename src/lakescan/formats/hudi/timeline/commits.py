@@ -40,14 +40,14 @@ def read_commits(
 
 def _commit(content: bytes, file: str, is_avro: bool) -> Commit:
     try:
-        found = _from_avro(content) if is_avro else json.loads(content)
+        commit = _from_avro(content) if is_avro else json.loads(content)
     except Exception as error:
         # Whatever the decoders stumble over, from a wrong count to too deep a nesting, is the file's fault.
         raise CorruptLog(file, f"it is no commit ({type(error).__name__}: {error})") from error
-    fault = next(_faults(found), None)
+    fault = next(_faults(commit), None)
     if fault is not None:
         raise CorruptLog(file, f"it is no commit: {fault}")
-    return dict(found)
+    return dict(commit)
 
 
 def _from_avro(content: bytes) -> Any:
@@ -57,8 +57,8 @@ def _from_avro(content: bytes) -> Any:
     codec = reader.metadata.get("avro.codec", "null")
     if codec not in _CODECS:
         raise ValueError(f"the codec {codec!r}")
-    (found,) = list(reader)
-    return found
+    (commit,) = list(reader)
+    return commit
 
 
 def _faults(commit: Any) -> Iterator[str]:

@@ -40,9 +40,9 @@ class _Written:
 
 def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: Iterable[Any]) -> None:
     """Raises an error that names the file where a slice lacks one that a commit up to `instant` wrote."""
-    found = {(slice_.partition_path, slice_.file_id): slice_ for slice_ in slices}
+    by_group = {(slice_.partition_path, slice_.file_id): slice_ for slice_ in slices}
     for group, written in _written(timeline, instant).items():
-        slice_ = found.get(group)
+        slice_ = by_group.get(group)
         if slice_ is None:
             if written.base:
                 raise MissingDataFile(storage.full_path(written.base))
@@ -90,7 +90,7 @@ def written_groups(timeline: Timeline, instant: str) -> set[Group]:
 
 def replaced_groups(timeline: Timeline, instant: str) -> set[Group]:
     """The file groups that commits up to an instant replaced by others."""
-    return {group for found in timeline.until(instant) for group in _replaced(timeline.commit(found) or {})}
+    return {group for earlier in timeline.until(instant) for group in _replaced(timeline.commit(earlier) or {})}
 
 
 def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:

@@ -55,14 +55,14 @@ def first_instant_from(timeline: Timeline, moment: str | datetime, zone: str) ->
     return first
 
 
-def _instant(timeline: Timeline, found: int | str | datetime, zone: str) -> str:
-    if not _is_instant(found):
-        return instant_at(timeline, found if isinstance(found, datetime) else str(found), zone)
-    return instant_named(timeline, str(found))
+def _instant(timeline: Timeline, asked: int | str | datetime, zone: str) -> str:
+    if not _is_instant(asked):
+        return instant_at(timeline, asked if isinstance(asked, datetime) else str(asked), zone)
+    return instant_named(timeline, str(asked))
 
 
-def _is_instant(found: object) -> bool:
-    return str(found).isdigit()
+def _is_instant(asked: object) -> bool:
+    return str(asked).isdigit()
 
 
 def _as_instant(timeline: Timeline, moment: str | datetime, zone: str) -> str:

@@ -45,7 +45,7 @@ class Timeline:
         return self.instants[-1] if self.instants else NO_INSTANT
 
     def until(self, instant: str) -> "list[str]":
-        return [found for found in self.instants if found <= instant]
+        return [one for one in self.instants if one <= instant]
 
     def commit(self, instant: str) -> Commit | None:
         """What a completed instant says of itself; None where it is no longer in the active timeline."""
@@ -53,11 +53,11 @@ class Timeline:
 
     def schema(self, instant: str) -> tuple[str, str]:
         """The Avro schema in force at an instant and the file it is in; empty where no commit says."""
-        for found in reversed(self.until(instant)):
-            commit = self.commit(found) or {}
+        for earlier in reversed(self.until(instant)):
+            commit = self.commit(earlier) or {}
             schema = (commit.get("extraMetadata") or {}).get("schema")
             if schema and str(commit.get("operationType")).lower() not in _KEEP_SCHEMA:
-                return schema, f"{self.storage.location}/{META_FOLDER}/{found}"
+                return schema, f"{self.storage.location}/{META_FOLDER}/{earlier}"
         return "", ""
 
     def written_sizes(self, instant: str) -> pa.Array:

@@ -15,12 +15,12 @@ from lakescan.formats.delta.changes.change_feed import SPARK_FIELDS
 from lakescan.formats.delta.changes.schema_changes import changes
 from lakescan.formats.delta.log.protocol import Metadata
 from lakescan.formats.delta.snapshot import DeltaSnapshot
+from lakescan.formats.delta.stream.delta_stream import DeltaStream
 from lakescan.formats.delta.stream.options import AllowedChanges, StreamOptions
 from lakescan.formats.delta.stream.rows import ChangedRows
-from lakescan.formats.delta.stream.schema import StreamSchema
 from lakescan.formats.delta.stream.schema_log import SchemaLog
-from lakescan.formats.delta.stream.source import DeltaStream
 from lakescan.formats.delta.stream.start import origin_of, starting_state
+from lakescan.formats.delta.stream.stream_schema import StreamSchema
 from lakescan.formats.delta.stream.walk import Walk
 from lakescan.formats.delta.table import DeltaTable
 from lakescan.io.storage import Storage
@@ -52,9 +52,9 @@ class PinnedDeltaStream:
 
     @property
     def schema_json(self) -> str:
-        found = json.loads(self.metadata.spark_schema)
+        struct = json.loads(self.metadata.spark_schema)
         own = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in self._own]
-        return json.dumps({**found, "fields": [*found["fields"], *own]})
+        return json.dumps({**struct, "fields": [*struct["fields"], *own]})
 
     @property
     def schema(self) -> pa.Schema:
@@ -109,7 +109,7 @@ def _refuse_not_allowed(location: str, log: SchemaLog, allowed: AllowedChanges |
     if allowed is None or change is None:
         return
     version, before, after = change
-    found = changes(before, after)
-    option = allowed.refused(version, {one.kind for one in found})
+    differing = changes(before, after)
+    option = allowed.refused(version, {one.kind for one in differing})
     if option is not None:
-        raise ChangeNotAllowed(location, version, " and ".join(one.text for one in found), option)
+        raise ChangeNotAllowed(location, version, " and ".join(one.text for one in differing), option)

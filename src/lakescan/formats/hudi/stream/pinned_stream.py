@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lakescan.formats.hudi.snapshot import Description, HudiSnapshot
+from lakescan.formats.hudi.stream.hudi_stream import HudiStream
 from lakescan.formats.hudi.stream.options import StreamOptions
-from lakescan.formats.hudi.stream.source import HudiStream
 from lakescan.formats.hudi.table import HudiTable
 from lakescan.io.storage import Storage
 from lakescan.stream.stream import Limits

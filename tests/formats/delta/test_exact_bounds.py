@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lakescan
-from lakescan.formats.delta.statistics.decimal_bounds import is_kept_by_a_double
+from lakescan.formats.delta.statistics.exact import is_kept_by_a_double
 
 
 @pytest.mark.parametrize("where", ["v > 1", "v >= 1.00000000000000000001", "v = 1.00000000000000000001", "v < 1.1"])
 def test_a_row_whose_statistics_were_rounded_is_found(tmp_path: Path, where: str) -> None:
     exact = Decimal("1.00000000000000000001")
     write_deltalake(tmp_path, pa.table({"v": pa.array([exact], pa.decimal128(38, 20))}))
-    found = lakescan.open(tmp_path).snapshot().scan().filter(where).build().to_arrow()
-    assert found["v"].to_pylist() == [exact]
+    rows = lakescan.open(tmp_path).snapshot().scan().filter(where).build().to_arrow()
+    assert rows["v"].to_pylist() == [exact]
 
 
 @given(

@@ -25,7 +25,9 @@ class SparkStatistics(Proxy):
         return self.bridge.optional_long(self._estimates.rows)
 
     def columnStats(self) -> JavaObject:
-        made = {name: SparkColumnStatistics(self.bridge, found) for name, found in self._estimates.columns.items()}
+        made = {
+            name: SparkColumnStatistics(self.bridge, estimate) for name, estimate in self._estimates.columns.items()
+        }
         return self.bridge.by_column(made)
 
     class Java:

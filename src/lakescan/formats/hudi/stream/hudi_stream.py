@@ -157,17 +157,17 @@ class HudiStream:
         else:
             self._check_there(timeline, position.instant)
         at = position.instant
-        yield from (found for found in timeline.instants if found > at or (position.before and found == at))
+        yield from (instant for instant in timeline.instants if instant > at or (position.before and instant == at))
 
     def _finished(self, timeline: Timeline, more: frozenset[str] = frozenset()) -> list[str]:
         """The commits before the first write that was under way when the timeline was loaded."""
         known = set(timeline.instants)
-        found = []
+        finished = []
         for instant in timeline.listing.writing(more):
             if instant not in known or (self._last is not None and instant > self._last):
                 break
-            found.append(instant)
-        return found
+            finished.append(instant)
+        return finished
 
     def _newest_finished(self, timeline: Timeline, more: frozenset[str] = frozenset()) -> str:
         return next(reversed(self._finished(timeline, more)), NO_INSTANT)
@@ -182,9 +182,9 @@ class HudiStream:
     def _check_schema(self, timeline: Timeline, instant: str) -> None:
         if instant <= self._pinned:
             return
-        found = HudiSnapshot(self._table.storage, instant, timeline)
-        if found.schema_json != self._description.schema_json:
-            raise SchemaChanged(self.location, instant, f"it now has the columns {', '.join(found.schema.names)}")
+        snapshot = HudiSnapshot(self._table.storage, instant, timeline)
+        if snapshot.schema_json != self._description.schema_json:
+            raise SchemaChanged(self.location, instant, f"it now has the columns {', '.join(snapshot.schema.names)}")
 
     def _begin(self, timeline: Timeline) -> StreamOffset:
         origin = self._origin(timeline)
@@ -222,8 +222,8 @@ class _StartingPoints:
 
 
 def _notes(timeline: Timeline, begin: Position, end: Position, admission: Admission) -> dict[str, Any]:
-    first = next((found for found in timeline.instants if found > begin.instant), end.instant)
-    behind = [found for found in timeline.instants if found > end.instant]
+    first = next((instant for instant in timeline.instants if instant > begin.instant), end.instant)
+    behind = [instant for instant in timeline.instants if instant > end.instant]
     return {
         "fromVersion": begin.instant if begin.before or begin.slices is not None else first,
         "toVersion": end.instant,

@@ -17,7 +17,7 @@ from lakescan.formats.delta.log.protocol import Metadata
 from lakescan.formats.delta.stream.fields import partition_names, source_of
 from lakescan.formats.delta.stream.rows import StreamRows
 from lakescan.predicate import TRUE
-from lakescan.reader.plan import ReadPlan
+from lakescan.reader.read_plan import ReadPlan
 from lakescan.types.columns import empty_structs, member
 
 
@@ -30,34 +30,34 @@ class StreamSchema:
     output: pa.Schema
     """What of its schema is wanted."""
 
-    def check(self, location: str, version: int, found: Metadata) -> None:
+    def check(self, location: str, version: int, metadata: Metadata) -> None:
         """An error unless rows of the version can be given in this schema."""
-        if _same(found, self.metadata):
+        if _same(metadata, self.metadata):
             return
         newer = version > self.version
-        differing = changes(self.metadata, found) if newer else changes(found, self.metadata)
+        differing = changes(self.metadata, metadata) if newer else changes(metadata, self.metadata)
         breaking = [change.text for change in differing if change.kind not in (ADDED, WIDENED)]
         if breaking:
             raise SchemaTrackingNeeded(location, version, " and ".join(breaking))
         if newer and differing:
             raise SchemaChanged(location, version, " and ".join(change.text for change in differing))
 
-    def differs(self, found: Metadata) -> str:
+    def differs(self, metadata: Metadata) -> str:
         """What is different in the columns of a newer version; the empty text where nothing is."""
-        return " and ".join(change.text for change in changes(self.metadata, found))
+        return " and ".join(change.text for change in changes(self.metadata, metadata))
 
     def read_plan(self, rows: StreamRows, version: Metadata) -> ReadPlan:
         """How files of a version are read into this schema."""
         own = {field.name for field in rows.own_fields}
         table = pa.schema([field for field in self.output if field.name not in own])
         source = source_of(table, self.metadata, version)
-        twins = dict(zip(table.names, source, strict=True)) | {field.name: field for field in rows.own_fields}
+        physical = dict(zip(table.names, source, strict=True)) | {field.name: field for field in rows.own_fields}
         partition = {*partition_names(self.metadata, version).values(), *own - rows.computed.keys()}
         return ReadPlan(
             files=rows.data_files,
             output=self.output,
             schema=self.output,
-            source=pa.schema([twins[field.name] for field in self.output]),
+            source=pa.schema([physical[field.name] for field in self.output]),
             partition_columns=frozenset(partition),
             filter=TRUE,
             skip=TRUE,
@@ -66,13 +66,15 @@ class StreamSchema:
 
     def partition(self, rows: StreamRows, files: pa.Table, version: Metadata) -> pa.Table:
         """A version's files with their partition values in the stream's names and types."""
-        found = files["partition"].combine_chunks()
+        partition = files["partition"].combine_chunks()
         names = partition_names(self.metadata, version)
         fields = [pa.field(name, self.metadata.schema.field(name).type) for name in names.values()]
-        columns = [pc.cast(member(found, old), field.type) for old, field in zip(names, fields, strict=True)]
+        columns = [pc.cast(member(partition, old), field.type) for old, field in zip(names, fields, strict=True)]
         own = [field for field in rows.own_fields if field.name not in rows.computed]
-        columns += [member(found, field.name) for field in own]
-        values = pa.StructArray.from_arrays(columns, fields=[*fields, *own]) if columns else empty_structs(len(found))
+        columns += [member(partition, field.name) for field in own]
+        values = (
+            pa.StructArray.from_arrays(columns, fields=[*fields, *own]) if columns else empty_structs(len(partition))
+        )
         return files.set_column(files.schema.get_field_index("partition"), "partition", values)
 
 

@@ -33,6 +33,7 @@ from lakescan.options import OF_A_SOURCE, Read
 from lakescan.reader.read import read_task
 from lakescan.scan.settings import Settings
 from lakescan.spark.bridge.python_source import session_zone
+from lakescan.spark.given_schema import all_nullable, chosen_columns, is_of_a_catalog
 from lakescan.spark.python_source.stream_api import (
     HAS_ADMISSION_CONTROL,
     SupportsTriggerAvailableNow,
@@ -40,7 +41,6 @@ from lakescan.spark.python_source.stream_api import (
     read_limit,
     refuse_what_the_api_lacks,
 )
-from lakescan.spark.source_schema import all_nullable, chosen_columns, is_of_a_catalog
 from lakescan.stream.options import OF_A_BATCH
 from lakescan.stream.stream import Offset, PinnedStream, Stream, StreamTask
 from lakescan.types.schema import as_nullable

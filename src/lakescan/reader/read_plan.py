@@ -98,14 +98,14 @@ class _Instructions:
     @property
     def only_decodes(self) -> bool:
         """Whether all rows leave as the files hold them: nothing filtered, cut off, counted or made."""
-        return all(_only_decodes(self, found) for found in fields(self))  # type: ignore[arg-type]
+        return all(_only_decodes(self, instruction) for instruction in fields(self))  # type: ignore[arg-type]
 
 
-def _only_decodes(instructions: object, found: "Field[Any]") -> bool:
-    if found.metadata.get("decodes"):
+def _only_decodes(instructions: object, instruction: "Field[Any]") -> bool:
+    if instruction.metadata.get("decodes"):
         return True
-    default = found.default if found.default_factory is MISSING else found.default_factory()
-    return default is not MISSING and bool(getattr(instructions, found.name) == default)
+    default = instruction.default if instruction.default_factory is MISSING else instruction.default_factory()
+    return default is not MISSING and bool(getattr(instructions, instruction.name) == default)
 
 
 @dataclass(frozen=True)

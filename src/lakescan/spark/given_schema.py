@@ -33,20 +33,20 @@ def chosen_columns(given: StructType, spark_schema: str) -> list[str]:
     return list(given.names)
 
 
-def bare(found: Any) -> Any:
+def bare(type_: Any) -> Any:
     """A type's JSON, parsed, without what is only said about its fields."""
-    if isinstance(found, list):
-        return [bare(item) for item in found]
-    return {key: bare(value) for key, value in found.items() if key != "metadata"} if isinstance(found, dict) else found
+    if isinstance(type_, list):
+        return [bare(item) for item in type_]
+    return {key: bare(value) for key, value in type_.items() if key != "metadata"} if isinstance(type_, dict) else type_
 
 
-def all_nullable(found: Any) -> Any:
+def all_nullable(type_json: Any) -> Any:
     """A schema's JSON with every field, element and value nullable: rows of an older version may lack any of them."""
-    if not isinstance(found, dict):
-        return found
-    changed = {key: all_nullable(value) for key, value in found.items() if key != "fields"}
-    if "fields" in found:
-        changed["fields"] = [{**all_nullable(field), "nullable": True} for field in found["fields"]]
+    if not isinstance(type_json, dict):
+        return type_json
+    changed = {key: all_nullable(value) for key, value in type_json.items() if key != "fields"}
+    if "fields" in type_json:
+        changed["fields"] = [{**all_nullable(field), "nullable": True} for field in type_json["fields"]]
     for flag in ("containsNull", "valueContainsNull"):
         if flag in changed:
             changed[flag] = True

@@ -15,14 +15,14 @@ _PADDED = "__CHAR_VARCHAR_TYPE_STRING"
 def plain_field(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
     """The field at a path of names, None where there is none or where its values compare in a way of their own."""
     fields: list[dict[str, Any]] = schema["fields"]
-    found: dict[str, Any] | None = None
+    reached: dict[str, Any] | None = None
     for name in path:
-        found = next((field for field in fields if field["name"] == name), None)
-        if found is None or not _compares_plainly(found):
+        reached = next((field for field in fields if field["name"] == name), None)
+        if reached is None or not _compares_plainly(reached):
             return None
-        inside = found["type"]
+        inside = reached["type"]
         fields = inside["fields"] if isinstance(inside, dict) and inside["type"] == "struct" else []
-    return found
+    return reached
 
 
 def _compares_plainly(field: dict[str, Any]) -> bool:

@@ -80,9 +80,9 @@ class Bridge:
     # Plain values
 
     def array(self, java_class: str, items: Iterable[Any]) -> JavaObject:
-        found = list(items)
-        array = self._gateway.new_array(self.java_class(java_class), len(found))
-        for at, item in enumerate(found):
+        elements = list(items)
+        array = self._gateway.new_array(self.java_class(java_class), len(elements))
+        for at, item in enumerate(elements):
             # Py4J's own `array[at] = item` cannot pass an object that Python implements.
             self.java_class("java.lang.reflect.Array").set(array, at, item)
         return array
@@ -102,16 +102,16 @@ class Bridge:
         return self.java_class("org.apache.spark.sql.types.DataType").fromJson(spark_json)
 
     def java_set(self, items: Iterable[Any]) -> JavaObject:
-        found = self.java_class("java.util.HashSet")()
+        java_set = self.java_class("java.util.HashSet")()
         for item in items:
-            found.add(item)
-        return found
+            java_set.add(item)
+        return java_set
 
     def java_map(self, items: dict[str, str]) -> JavaObject:
-        found = self.java_class("java.util.HashMap")()
+        java_map = self.java_class("java.util.HashMap")()
         for key, value in items.items():
-            found.put(key, value)
-        return found
+            java_map.put(key, value)
+        return java_map
 
     def text_map(self, items: JavaObject) -> dict[str, str]:
         # Python's own way over a Java map ends with an exception in Java, which takes longer than all the rest.
@@ -129,11 +129,11 @@ class Bridge:
 
     def by_column(self, items: Mapping[str, Proxy]) -> JavaObject:
         """A Java map from columns to proxies."""
-        found = self.java_class("java.util.HashMap")()
+        java_map = self.java_class("java.util.HashMap")()
         reference = self.java_class(EXPRESSIONS + "FieldReference")
         for name, item in items.items():
-            found.put(reference.column(name), item)
-        return found
+            java_map.put(reference.column(name), item)
+        return java_map
 
     def no_predicates(self) -> JavaObject:
         return self.array(_PREDICATE, [])
@@ -220,7 +220,7 @@ class Bridge:
 
     @property
     def _catalogs(self) -> JavaObject:
-        """The session's catalogs by name: a Scala map that has no public door."""
+        """The session's catalogs by name: a Scala map that no public method gives."""
         manager = self.spark._jsparkSession.sessionState().catalogManager()
         field = manager.getClass().getDeclaredField("catalogs")
         field.setAccessible(True)
@@ -228,8 +228,8 @@ class Bridge:
 
     def catalog(self, name: str) -> object | None:
         """The catalog of that name where it is one of ours, else None."""
-        found = self._catalogs.get(name)
-        return self.python_object(found.get()) if found.isDefined() else None
+        plugin = self._catalogs.get(name)
+        return self.python_object(plugin.get()) if plugin.isDefined() else None
 
     def put_catalog(self, name: str, catalog: Proxy) -> None:
         self._catalogs.put(name, catalog)
@@ -270,10 +270,10 @@ class Bridge:
         travel = argument.timeTravel()
         if not travel.isPresent():
             return None
-        found = travel.get()
-        if found.getClass().getSimpleName() == "AsOfVersion":
-            return str(found.version())
-        return int(found.micros())
+        asked = travel.get()
+        if asked.getClass().getSimpleName() == "AsOfVersion":
+            return str(asked.version())
+        return int(asked.micros())
 
     # Objects of ours that come back from Java
 
@@ -287,8 +287,8 @@ class Bridge:
             return None
         field = handler.getClass().getDeclaredField("id")
         field.setAccessible(True)
-        found: object = self._gateway.gateway_property.pool[field.get(handler)]
-        return found
+        implementation: object = self._gateway.gateway_property.pool[field.get(handler)]
+        return implementation
 
     def scans_of(self, df: DataFrame) -> Iterator[object]:
         """The Python scans of a query's optimized plan, each once, those in its subqueries included.
@@ -300,10 +300,10 @@ class Bridge:
         for root in (plan, *_items(plan.subqueriesAll())):
             for leaf in _items(root.collectLeaves()):
                 if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation":
-                    found = self.python_object(leaf.scan())
-                    if found is not None and not any(found is earlier for earlier in given):
-                        given.append(found)
-                        yield found
+                    scan = self.python_object(leaf.scan())
+                    if scan is not None and not any(scan is earlier for earlier in given):
+                        given.append(scan)
+                        yield scan
 
     # Rows and metrics that the driver makes
 

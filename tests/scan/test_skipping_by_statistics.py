@@ -17,8 +17,8 @@ def test_a_struct_has_no_bounds_of_its_own_even_beside_those_of_its_field(tmp_pa
     builder.append(
         table, stats={"numRecords": 2, "minValues": bounds, "maxValues": bounds, "nullCount": {"st": {"x": 1}}}
     )
-    found = lakescan.open(builder.path).snapshot().scan().filter(filter).build().to_arrow()
-    assert found.num_rows == ("OR" in filter)
+    rows = lakescan.open(builder.path).snapshot().scan().filter(filter).build().to_arrow()
+    assert rows.num_rows == ("OR" in filter)
 
 
 def test_thousands_of_values_are_searched_once_a_file(tmp_path: Path) -> None:

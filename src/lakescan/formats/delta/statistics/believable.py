@@ -13,24 +13,24 @@ _KINDS = ("minimum", "maximum", "null_count")
 _Column = tuple[pa.Array, pa.Array, pa.Array]
 
 
-def believable(found: pa.StructArray) -> pa.StructArray:
+def believable(statistics: pa.StructArray) -> pa.StructArray:
     """Statistics (`statistics_type`) without what cannot be true."""
-    count = member(found, "row_count")
+    count = member(statistics, "row_count")
     if pc.any(pc.less(count, 0)).as_py():
         count = pc.if_else(pc.less(count, 0), pa.scalar(None, count.type), count)
-    low, high, nulls = (member(found, kind) for kind in _KINDS)
+    low, high, nulls = (member(statistics, kind) for kind in _KINDS)
     named = {"row_count": count} | dict(zip(_KINDS, _column((low, high, nulls), count), strict=True))
-    columns = [named.get(field.name, member(found, field.name)) for field in found.type]
-    return pa.StructArray.from_arrays(columns, fields=list(found.type))
+    columns = [named.get(field.name, member(statistics, field.name)) for field in statistics.type]
+    return pa.StructArray.from_arrays(columns, fields=list(statistics.type))
 
 
-def _column(found: _Column, count: pa.Array) -> _Column:
+def _column(column: _Column, count: pa.Array) -> _Column:
     """A column's (or a struct's) bounds and nulls: themselves where they are possible."""
-    low, high, nulls = found
+    low, high, nulls = column
     if pa.types.is_struct(nulls.type):
-        return _struct(found, count)
+        return _struct(column, count)
     if pa.types.is_nested(low.type):
-        return found
+        return column
     valued = pc.or_(low.is_valid(), high.is_valid())
     wrong = pc.or_(
         pc.fill_null(pc.or_kleene(pc.less(nulls, 0), pc.greater(nulls, count)), False),
@@ -39,7 +39,7 @@ def _column(found: _Column, count: pa.Array) -> _Column:
     if not pa.types.is_null(low.type):
         wrong = pc.or_(wrong, pc.fill_null(pc.greater(low, high), False))
     if not pc.any(wrong).as_py():
-        return found
+        return column
     return (
         pc.if_else(wrong, pa.scalar(None, low.type), low),
         pc.if_else(wrong, pa.scalar(None, high.type), high),
@@ -47,15 +47,15 @@ def _column(found: _Column, count: pa.Array) -> _Column:
     )
 
 
-def _struct(found: _Column, count: pa.Array) -> _Column:
-    low, high, nulls = found
+def _struct(column: _Column, count: pa.Array) -> _Column:
+    low, high, nulls = column
     before = [
         (pc.struct_field(low, [at]), pc.struct_field(high, [at]), pc.struct_field(nulls, [at]))
         for at in range(nulls.type.num_fields)
     ]
     after = [_column(column, count) for column in before]
     if all(new is old for new, old in zip(after, before, strict=True)):
-        return found
+        return column
     lows, highs, counts = zip(*after, strict=True)
     return (
         pa.StructArray.from_arrays(lows, fields=list(low.type)),

@@ -28,9 +28,9 @@ from lakescan.formats.delta.log.protocol import Metadata
 from lakescan.formats.delta.stream.offset import Position, StreamOffset, parse_offset
 from lakescan.formats.delta.stream.options import StreamOptions
 from lakescan.formats.delta.stream.rows import AppendedRows, ChangedRows, StreamRows
-from lakescan.formats.delta.stream.schema import StreamSchema
 from lakescan.formats.delta.stream.schema_log import SchemaLog
 from lakescan.formats.delta.stream.start import origin_of
+from lakescan.formats.delta.stream.stream_schema import StreamSchema
 from lakescan.formats.delta.stream.walk import Walk
 from lakescan.formats.delta.table import DeltaTable
 from lakescan.scan.packing import pack
@@ -251,9 +251,9 @@ class DeltaStream:
             log.append(commit.version, commit.metadata)
         raise SchemaChanged(self.location, commit.version, what)
 
-    def _check_table(self, offset: StreamOffset, found: Metadata) -> None:
-        if found.table_id != offset.table_id:
-            raise TableReplaced(self.location, offset.table_id, found.table_id)
+    def _check_table(self, offset: StreamOffset, metadata: Metadata) -> None:
+        if metadata.table_id != offset.table_id:
+            raise TableReplaced(self.location, offset.table_id, metadata.table_id)
 
     def _notes(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
         last = end.last_version

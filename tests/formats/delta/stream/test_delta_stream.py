@@ -39,13 +39,13 @@ def drained(built: DeltaBuilder, **options: Any) -> list[int]:
 
 def batches(engine: Engine) -> list[list[int]]:
     """The ids of each batch, until there is nothing more."""
-    found: list[list[int]] = []
+    given: list[list[int]] = []
     while True:
         before, finished = len(engine.rows), engine.finished
         engine.batch()
         if engine.finished == finished:
-            return found
-        found.append(sorted(row["id"] for row in engine.rows[before:]))
+            return given
+        given.append(sorted(row["id"] for row in engine.rows[before:]))
 
 
 # Admission

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from lakescan.scan.report import Report, ScanReport
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.run_metrics import Measured, explained, measured
-from lakescan.spark.dsv2.aggregates import MetadataScan
+from lakescan.spark.dsv2.pushed_aggregates import MetadataScan
 from lakescan.spark.dsv2.scan import SparkScan
 
 
@@ -22,14 +22,14 @@ def report_of(df: DataFrame) -> Report:
 
 
 def _report(scan: SparkScan | MetadataScan, figures: list[tuple[object, Measured]]) -> ScanReport:
-    found = scan.last_run.report()
+    planned = scan.last_run.report()
     if isinstance(scan, MetadataScan):
-        return found
+        return planned
     own = [figure for other, figure in figures if other is scan]
     rows = [figure.rows for figure in own if figure.rows is not None]
     times = [figure.task_ms for figure in own if figure.task_ms is not None]
     return replace(
-        found,
+        planned,
         readers=scan.readers,
         why_workers=scan.why_workers,
         rows=sum(rows) if rows else None,

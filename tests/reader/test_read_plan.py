@@ -8,7 +8,7 @@ import pytest
 
 from lakescan.predicate import Column, col
 from lakescan.reader.aggregation import Aggregation
-from lakescan.reader.plan import ReadPlan, ReadTask
+from lakescan.reader.read_plan import ReadPlan, ReadTask
 from lakescan.reader.top_rows import SortColumn, TopRows
 
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -31,8 +31,8 @@ class PinnedVersions:
             return table.snapshot()
         with self._lock:
             met = self._met_by(query)
-            found = met.get(table.location)
-        return found or met.setdefault(table.location, table.snapshot())
+            snapshot = met.get(table.location)
+        return snapshot or met.setdefault(table.location, table.snapshot())
 
     def _met_by(self, query: JavaObject) -> "WeakValueDictionary[str, Snapshot]":
         number = self._queries.number(query, self._next)

@@ -17,27 +17,27 @@ from lakescan.scan.aggregates import can_average, can_read
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
-from lakescan.spark.dsv2.columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.scan import SparkScan
 
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max"}
 
 
-def translate_aggregation(found: JavaObject, spark_schema: dict[str, Any]) -> Aggregation | None:
+def translate_aggregation(aggregation: JavaObject, spark_schema: dict[str, Any]) -> Aggregation | None:
     """The aggregation, None where some part of it is not ours to compute."""
-    keys = [_column(key, spark_schema) for key in found.groupByExpressions()]
-    functions = [_aggregate(function, spark_schema) for function in found.aggregateExpressions()]
+    keys = [_column(key, spark_schema) for key in aggregation.groupByExpressions()]
+    functions = [_aggregate(function, spark_schema) for function in aggregation.aggregateExpressions()]
     if None in keys or None in functions:
         return None
     return Aggregation(
-        tuple(key for key in keys if key is not None), tuple(found for found in functions if found is not None)
+        tuple(key for key in keys if key is not None), tuple(function for function in functions if function is not None)
     )
 
 
-def averaged_columns(found: JavaObject, spark_schema: dict[str, Any]) -> set[Column]:
+def averaged_columns(aggregation: JavaObject, spark_schema: dict[str, Any]) -> set[Column]:
     """The columns whose AVG is asked for. Spark asks for a sum and a count next, and adds them up otherwise."""
-    averages = [function for function in found.aggregateExpressions() if _kind(function) == "Avg"]
+    averages = [function for function in aggregation.aggregateExpressions() if _kind(function) == "Avg"]
     columns = [_column(average.column(), spark_schema) for average in averages]
     return {column for column in columns if column is not None}
 
@@ -60,14 +60,14 @@ def _column(expression: JavaObject, spark_schema: dict[str, Any]) -> Column | No
     return Column(path) if plain_field(spark_schema, path) is not None else None
 
 
-def _kind(found: JavaObject) -> str:
-    return str(found.getClass().getSimpleName())
+def _kind(expression: JavaObject) -> str:
+    return str(expression.getClass().getSimpleName())
 
 
 def partial_schema(how: Aggregation, spark_schema: dict[str, Any]) -> StructType:
     """The columns of a partial row in Spark's types."""
     types = [_type_of(key, spark_schema) for key in how.keys]
-    types += [_result_type(found, spark_schema) for found in how.aggregates]
+    types += [_result_type(aggregate, spark_schema) for aggregate in how.aggregates]
     names = [f"key_{at}" for at in range(len(how.keys))] + [f"value_{at}" for at in range(len(how.aggregates))]
     return StructType.fromJson({"type": "struct", "fields": list(_fields(names, types))})
 
@@ -77,11 +77,11 @@ def _fields(names: Iterable[str], types: Iterable[Any]) -> Iterable[dict[str, An
         yield {"name": name, "type": type_, "nullable": True, "metadata": {}}
 
 
-def _result_type(found: Aggregate, spark_schema: dict[str, Any]) -> Any:
-    if found.column is None or found.function in COUNTS:
+def _result_type(aggregate: Aggregate, spark_schema: dict[str, Any]) -> Any:
+    if aggregate.column is None or aggregate.function in COUNTS:
         return "long"
-    type_ = _type_of(found.column, spark_schema)
-    if found.function == "sum":
+    type_ = _type_of(aggregate.column, spark_schema)
+    if aggregate.function == "sum":
         return "double" if type_ in ("float", "double") else "long"
     return type_
 
@@ -101,14 +101,14 @@ class PushedAggregates:
         self._considered: tuple[Aggregation, Plan] | None = None
         self.pushed: tuple[Aggregation, Plan] | None = None
 
-    def is_complete(self, found: JavaObject, rows: ScanBuilder) -> bool:
+    def is_complete(self, aggregation: JavaObject, rows: ScanBuilder) -> bool:
         """Whether the scan gives the final rows; Spark asks this first, and again where it rewrote an AVG."""
-        self._averaged |= averaged_columns(found, self._spark_schema)
-        planned = self._planned(found, rows)
+        self._averaged |= averaged_columns(aggregation, self._spark_schema)
+        planned = self._planned(aggregation, rows)
         return planned is not None and planned[1].metadata_only
 
-    def push(self, found: JavaObject, rows: ScanBuilder) -> bool:
-        planned = self._planned(found, rows)
+    def push(self, aggregation: JavaObject, rows: ScanBuilder) -> bool:
+        planned = self._planned(aggregation, rows)
         if planned is None:
             return False
         plan = planned[1]
@@ -125,9 +125,9 @@ class PushedAggregates:
             MetadataScan(bridge, plan, schema) if plan.metadata_only else SparkScan(bridge, Planning.done(plan), schema)
         )
 
-    def _planned(self, found: JavaObject, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
+    def _planned(self, aggregation: JavaObject, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
         settings = rows.spec.settings
-        how = translate_aggregation(found, self._spark_schema)
+        how = translate_aggregation(aggregation, self._spark_schema)
         if how is None or not (settings.aggregates or settings.partial_aggregates):
             return None
         if self._considered is None or self._considered[0] != how:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lakescan.types.schema import WIDEN_BY_TEXT
 
 
-def source_schema(schema: pa.Schema) -> pa.Schema:
+def physical_schema(schema: pa.Schema) -> pa.Schema:
     """The same fields, marked with what the reader must know of them."""
     return pa.schema([_field(field) for field in schema])
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import lakescan
 from lakescan.spark.bridge import Bridge, LivingObjects
 from lakescan.spark.dsv2 import catalog
-from lakescan.spark.dsv2.pinned import PinnedVersions
+from lakescan.spark.dsv2.pinned_versions import PinnedVersions
 from lakescan.spark.dsv2.table import table_format
 from tests.tables import DeltaBuilder
 
@@ -54,7 +54,7 @@ def test_a_query_that_is_still_analyzed_keeps_its_version_while_forty_others_run
     leaves = both._jdf.queryExecution().analyzed().collectLeaves()
     tables: list[Any] = [Bridge(spark).python_object(leaves.apply(at).table()) for at in range(leaves.size())]
     assert loads[0] > 40
-    assert [found.snapshot.version for found in tables] == [1, 1]
+    assert [loaded.snapshot.version for loaded in tables] == [1, 1]
 
 
 def test_living_queries_are_told_apart_and_those_that_are_gone_are_forgotten(
