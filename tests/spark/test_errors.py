@@ -28,11 +28,17 @@ def message_of(action: Callable[[], object], kind: type[PySparkException]) -> st
     return text
 
 
-def test_a_missing_table_is_sparks_own_error(spark: SparkSession, tmp_path: Path) -> None:
-    for name in (f"delta.`{tmp_path}/nowhere`", "lake.nowhere", f"delta.`{tmp_path}`"):
-        with pytest.raises(AnalysisException) as caught:
-            spark.sql(f"SELECT * FROM {name}")
-        assert caught.value.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
+def test_a_missing_name_is_sparks_own_error(spark: SparkSession) -> None:
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql("SELECT * FROM lake.nowhere")
+    assert caught.value.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def test_a_path_without_a_table_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    for path in (f"{tmp_path}/nowhere", str(tmp_path)):
+        text = message_of(lambda path=path: spark.sql(f"SELECT * FROM delta.`{path}`"), IllegalArgumentException)
+        assert "[LAKESCAN_TABLE_NOT_FOUND]" in text
+        assert path in text
 
 
 def test_a_corrupt_commit_is_named(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException, PythonException
+from pyspark.errors import IllegalArgumentException, PythonException
 from pyspark.sql import Row, SparkSession
 
 import lakescan
@@ -77,7 +77,7 @@ def test_a_query_of_a_known_table_asks_for_its_log_and_its_files_only(
 
 
 def test_errors_of_the_store_are_named_in_spark(cluster: SparkSession, location: str, store: ObjectStore) -> None:
-    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+    with pytest.raises(IllegalArgumentException, match=f"LAKESCAN_TABLE_NOT_FOUND.*s3://{BUCKET}/nowhere"):
         cluster.sql(f"SELECT * FROM delta.`s3://{BUCKET}/nowhere`")
     store.refused.add("place=100")
     with pytest.raises(

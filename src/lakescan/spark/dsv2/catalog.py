@@ -9,7 +9,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from lakescan.errors import InvalidVersion, ReadOnly, TableNotFound, WrongFormat
-from lakescan.formats import format_at, format_named, state_options
+from lakescan.formats import format_at, format_named, no_table, state_options
+from lakescan.io.storage import Storage
 from lakescan.scan.format import AnyFormat
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.hadoop import storage_at
@@ -226,6 +227,9 @@ class PathCatalog(LakeCatalog):
     def _refuse(self, location: str | None, format_: str | None) -> None:
         if location is not None and format_ is not None and format_ != self._catalog_name:
             raise WrongFormat(location, self._catalog_name, format_)
+        if location is not None and format_ is None:
+            # Told that there is no such table, Spark would ask the data source of this name for files to query.
+            raise no_table(Storage.at(location))
 
     def _left_to(self, statement: str | None) -> JavaObject | None:
         """Where the session has the format's own catalog and its name was claimed, that writes and describes tables."""
