@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ def test_a_missing_name_is_sparks_own_error(spark: SparkSession) -> None:
 
 def test_a_path_without_a_table_is_named(spark: SparkSession, tmp_path: Path) -> None:
     for path in (f"{tmp_path}/nowhere", str(tmp_path)):
-        text = message_of(lambda path=path: spark.sql(f"SELECT * FROM delta.`{path}`"), IllegalArgumentException)
+        text = message_of(partial(spark.sql, f"SELECT * FROM delta.`{path}`"), IllegalArgumentException)
         assert "[LAKESCAN_TABLE_NOT_FOUND]" in text
         assert path in text
 
