@@ -1,37 +1,13 @@
 """CHAR and VARCHAR inside structs, arrays and maps: the same answers as Delta Spark in the same session."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-import lakescan
+from tests.peers.queries import different
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]
-PLAIN = ("true", "false")
-
-
-def outcome(spark: SparkSession, query: str) -> Any:
-    """Rows in any order, or the condition of Spark's error."""
-    try:
-        return sorted((tuple(map(str, row)) for row in spark.sql(query).collect()), key=str)
-    except PySparkException as error:
-        return error.getCondition() or type(error).__name__
-
-
-def different(spark: SparkSession, path: str, queries: list[str]) -> list[str]:
-    """Queries that do not give the same by Lakescan, with and without Spark's reader of plain files, as by Delta."""
-    spark.read.format("delta").load(path).createOrReplaceTempView("theirs")
-    differences = []
-    for plain in PLAIN:
-        lakescan.read(spark, path, options={"lakescan.pushdown.plain_files": plain}).createOrReplaceTempView("ours")
-        for query in queries:
-            ours, theirs = (outcome(spark, query.format(name)) for name in ("ours", "theirs"))
-            if ours != theirs:
-                differences.append(f"{query} (plain files {plain}):\n  ours   {ours}\n  theirs {theirs}")
-    return differences
 
 
 def test_nested_char_and_varchar(delta_spark: SparkSession, tmp_path: Path) -> None:

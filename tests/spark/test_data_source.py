@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
 from tests.compare import bag
-from tests.formats.delta.feeds import feed, rows
+from tests.formats.delta.feeds import rows, three_commits
 from tests.sample_tables import sample_table
 from tests.tables import DeltaBuilder
 
@@ -25,14 +25,7 @@ NAMES = ("delta", "lakescan")
 
 @pytest.fixture
 def table(tmp_path: Path) -> DeltaBuilder:
-    """Version 1 has three rows, version 2 two more, version 3 deletes one of the first; a second apart."""
-    built = feed(tmp_path / "table")
-    first = built.append(rows(1, 2, 3))
-    built.append(rows(4, 5))
-    built.delete(first, [0])
-    for version in range(4):
-        built.set_time(version, version)
-    return built
+    return three_commits(tmp_path / "table")
 
 
 def ids(frame: DataFrame) -> list[int]:

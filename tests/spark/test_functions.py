@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
-from tests.formats.delta.feeds import feed, rows
+from tests.formats.delta.feeds import three_commits
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -17,14 +17,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def table(tmp_path: Path) -> DeltaBuilder:
-    """Version 1 has three rows, version 2 two more, version 3 deletes one of the first; a second apart."""
-    built = feed(tmp_path / "it's a table")
-    first = built.append(rows(1, 2, 3))
-    built.append(rows(4, 5))
-    built.delete(first, [0])
-    for version in range(4):
-        built.set_time(version, version)
-    return built
+    return three_commits(tmp_path / "it's a table")
 
 
 @pytest.fixture
