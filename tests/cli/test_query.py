@@ -155,8 +155,6 @@ def test_an_error_of_lakescans_keeps_its_code_through_spark(
         for words in (("--table", f"t={path}"), ()):
             name = "t" if words else f"delta.`{path}`"
             answer = command("query", f"SELECT id + 1 FROM {name}", *words)
-            if not words and code == NO_TABLE:
-                code = USAGE  # Spark itself says that there is no such table.
             assert answer.code == code, answer.err
             assert answer.err.count("\n") == 1
 
