@@ -3,6 +3,7 @@ package lakescan;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -60,6 +61,17 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final StructType partitions;
   private final int[] places;
   private final byte[] filters;
+
+  /** Adds a partition for each task that is packed here, its length in four bytes, then its bytes; gives all so far. */
+  public static InputPartition[] unpack(ArrayList partitions, byte[] packed) {
+    ByteBuffer left = ByteBuffer.wrap(packed);
+    while (left.hasRemaining()) {
+      byte[] task = new byte[left.getInt()];
+      left.get(task);
+      partitions.add(new PythonInputPartition(partitions.size(), task));
+    }
+    return (InputPartition[]) partitions.toArray(new InputPartition[0]);
+  }
 
   /** The last four are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
   public ArrowReaderFactory(

@@ -5,12 +5,15 @@ of its files (nothing where it cannot read them), and the task as a worker takes
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import starmap
 from typing import TypeAlias
 
-from lakescan.spark.bridge.jvm import PYTHON, READ, Bridge
+from lakescan.spark.bridge.java_classes import executor_class
+from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject
+
+_MESSAGE_BYTES = 8 << 20
 
 Task: TypeAlias = tuple[bytes, bytes, int]
 """Pickled for a worker; for Spark's own reader, empty where it cannot; the bytes that a worker reads."""
@@ -18,9 +21,22 @@ Task: TypeAlias = tuple[bytes, bytes, int]
 
 def input_partitions(bridge: Bridge, tasks: Iterable[Task]) -> JavaObject:
     """The tasks, in their order."""
-    partition = bridge.java_class(PYTHON + "PythonInputPartition")
-    made = [partition(at, bytearray(task)) for at, task in enumerate(starmap(task_bytes, tasks))]
-    return bridge.array(READ + "InputPartition", made)
+    made = bridge.java_class("java.util.ArrayList")()
+    kinds = [made.getClass(), bridge.java_class("java.lang.Class").forName("[B")]
+    unpack = executor_class(bridge, "ArrowReaderFactory").getMethod("unpack", bridge.array("java.lang.Class", kinds))
+    # A trip to the JVM for each task would take longer than all else of planning.
+    return [unpack.invoke(None, bridge.array("java.lang.Object", [made, packed])) for packed in _packed(tasks)][-1]
+
+
+def _packed(tasks: Iterable[Task]) -> Iterator[bytearray]:
+    """The tasks one after the other, each with its length before it, in parts that fit a message; at least one."""
+    packed = bytearray()
+    for task in starmap(task_bytes, tasks):
+        packed += struct.pack(">i", len(task)) + task
+        if len(packed) > _MESSAGE_BYTES:
+            yield packed
+            packed = bytearray()
+    yield packed
 
 
 def task_bytes(pickled: bytes, plain: bytes, size: int) -> bytes:
