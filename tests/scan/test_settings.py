@@ -33,6 +33,11 @@ def test_the_number_of_planning_threads_is_a_setting() -> None:
         Settings.of({"lakescan.planning.threads": "0"})
 
 
+def test_tasks_by_partition_are_asked_for() -> None:
+    assert not Settings.of({}).by_partition
+    assert Settings.of({"spark.lakescan.planning.by_partition": "true"}).by_partition
+
+
 def test_settings_of_others_are_left_alone() -> None:
     assert Settings.of({"spark.sql.shuffle.partitions": "2", "mergeSchema": "maybe"}) == Settings()
 

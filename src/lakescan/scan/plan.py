@@ -19,6 +19,7 @@ from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.conversions import ArrowRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled, scaled_bytes, share_of_columns
 from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack, piece_bytes
+from lakescan.scan.partitioning import MOST_KEYS, KeyedTasks, is_key, keys_of, tasks_by_key
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
 from lakescan.scan.report import TABLE, FileFates, Report, ScanReport, Step
 from lakescan.scan.runtime_filter import separating_columns
@@ -70,6 +71,20 @@ class Plan(ArrowRows):
             return [*ready, *self.pack(planned.files, parallelism)]
         (first,) = self.pack(planned.files.slice(0, 1), 1, WHOLE)
         return [replace(first, skip_rows=planned.skip_rows), *self.pack(planned.files.slice(1), parallelism)]
+
+    @cached_property
+    def partition_keys(self) -> tuple[str, ...]:
+        """The partition columns by whose values tasks can be made, where that is wanted and there are not too many."""
+        spec, snapshot = self.spec, self.planned.snapshot
+        wanted = spec.settings.by_partition and spec.gives_every_row and self.planned.files.num_rows
+        names = [name for name in spec.output.names if name in snapshot.partition_columns] if wanted else []
+        names = [name for name in names if is_key(spec.output.field(name).type)]
+        return tuple(names) if names and keys_of(self.planned.files, names)[0].num_rows <= MOST_KEYS else ()
+
+    def tasks_by_key(self, names: Sequence[str]) -> KeyedTasks:
+        """All tasks, each with rows of one value of these partition columns."""
+        besides = sorted(self.read_plan.wanted_of_files)
+        return tasks_by_key(self._told(self.planned.files), names, besides)
 
     def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
         """Tasks over some of the planned files, with what the read plan wants to know of each."""

@@ -17,6 +17,7 @@ _PREFIX = "lakescan."
 _SWITCHES = "lakescan.pushdown."
 _THREADS = "lakescan.planning.threads"
 _KEPT = "lakescan.planning.kept.bytes"
+_BY_PARTITION = "lakescan.planning.by_partition"
 
 
 def _switch(says: str, *, of_streams: bool = False) -> Any:
@@ -45,6 +46,8 @@ class Settings:
     statistics: bool = _switch("The optimizer is told rows and columns' statistics, not only bytes.")
     planning_threads: int = 4
     kept_bytes: int = DEFAULT_BYTES
+    by_partition: bool = False
+    """Whether each task has rows of one partition value, for joins that need no shuffle then."""
 
     @staticmethod
     def of(*sources: Mapping[str, Any]) -> "Settings":
@@ -71,7 +74,7 @@ class Settings:
         truth = {"true": True, "false": False}.get(value.strip().lower())
         if truth is None:
             raise InvalidSetting(name, value, "true or false")
-        return replace(self, **{name.removeprefix(_SWITCHES): truth})
+        return replace(self, **{name.rpartition(".")[2]: truth})
 
 
 def setting_names() -> list[str]:
@@ -96,11 +99,16 @@ def _options() -> Options:
     says = "How many scans are planned side by side."
     size = Value(f"a number of bytes; {DEFAULT_BYTES} unless it is given")
     keeps = "How many bytes of statistics that were parsed are kept for later queries, of all tables together."
-    numbers = [
+    by_partition = (
+        "Each task has rows of one [partition value](skipping.md#joins-without-a-shuffle), and Spark is told so: joins "
+        "and aggregates by partition columns shuffle nothing. `false` unless it is given."
+    )
+    planning = [
         Option(_THREADS, batch, threads, says, (f"spark.{_THREADS}",)),
         Option(_KEPT, batch, size, keeps, (f"spark.{_KEPT}",)),
+        Option(_BY_PARTITION, batch, TRUE_OR_FALSE, by_partition, (f"spark.{_BY_PARTITION}",)),
     ]
-    return Options("", (*switches, *numbers))
+    return Options("", (*switches, *planning))
 
 
 OPTIONS = _options()

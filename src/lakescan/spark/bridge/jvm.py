@@ -176,9 +176,13 @@ class Bridge:
         return self.array(CATALOG + "Column", made)
 
     def identity_partitions(self, names: Iterable[str]) -> JavaObject:
+        return self.identities(names, "Transform")
+
+    def identities(self, names: Iterable[str], kind: str) -> JavaObject:
+        """The columns as they are, as an array of the kind that is asked for."""
         identity = self.java_class(EXPRESSIONS + "LogicalExpressions").identity
         column = self.java_class(EXPRESSIONS + "FieldReference").column
-        return self.array(EXPRESSIONS + "Transform", [identity(column(name)) for name in names])
+        return self.array(EXPRESSIONS + kind, [identity(column(name)) for name in names])
 
     def references(self, names: Iterable[str]) -> JavaObject:
         column = self.java_class(EXPRESSIONS + "FieldReference").column

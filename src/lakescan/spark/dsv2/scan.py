@@ -6,7 +6,7 @@ Filters that Spark finds at run time hold for the next batch only: another use o
 """
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.report import shown_reasons
 from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
-from lakescan.spark.bridge.tasks import input_partitions
+from lakescan.spark.bridge.tasks import Task, input_partitions
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces, why_workers
@@ -34,7 +34,7 @@ class _Tasks:
     """A plan's tasks, and what executors are told of each."""
 
     plan: Plan
-    tasks: list[ReadTask | ReadyRows]
+    tasks: Sequence[ReadTask | ReadyRows]
     pieces: list[bytes]
 
 
@@ -45,7 +45,7 @@ class SparkScan(BatchScan):
         super().__init__(bridge)
         self.spec = planning.spec
         self._planning = planning
-        self._schema = schema
+        self.schema = schema
         self._runtime_filters: list[Predicate] = []
         self._at_run_time: Plan | None = None
         self._tasks: _Tasks | None = None
@@ -53,7 +53,7 @@ class SparkScan(BatchScan):
 
     @cached_property
     def token(self) -> str:
-        return f"{self.spec.token} as {self._schema.json()}"
+        return f"{self.spec.token} as {self.schema.json()}"
 
     @property
     def plan(self) -> Plan:
@@ -66,7 +66,7 @@ class SparkScan(BatchScan):
         return self._at_run_time or self.plan
 
     def readSchema(self) -> JavaObject:
-        return self.bridge.data_type(self._schema.json())
+        return self.bridge.data_type(self.schema.json())
 
     def description(self) -> str:
         if self._planning.plan.exception() is not None:
@@ -84,7 +84,7 @@ class SparkScan(BatchScan):
 
     def filterAttributes(self) -> JavaObject:
         """The columns by which values found at run time can drop a good part of the files."""
-        schema = self._schema.jsonValue()
+        schema = self.schema.jsonValue()
         return self.bridge.references(name for name in self.plan.runtime_columns if plain_field(schema, (name,)))
 
     def supportsIterativePushdown(self) -> bool:
@@ -139,19 +139,26 @@ class SparkScan(BatchScan):
         self._has_run = True
         divided = self._divided(plan)
         shipped_tasks = zip(map(pickle.dumps, divided.tasks), divided.pieces, plan.bytes_of(divided.tasks), strict=True)
-        return input_partitions(self.bridge, shipped_tasks)
+        return self.partitions_of(plan, shipped_tasks)
 
-    def _divided(self, plan: Plan) -> "_Tasks":
+    def tasks_of(self, plan: Plan) -> Sequence[ReadTask | ReadyRows]:
+        return plan.tasks(self.bridge.parallelism)
+
+    def partitions_of(self, plan: Plan, tasks: Iterable[Task]) -> JavaObject:
+        """The tasks of `tasks_of`, as Spark takes them."""
+        return input_partitions(self.bridge, tasks)
+
+    def _divided(self, plan: Plan) -> _Tasks:
         # Spark describes a scan several times a query, before it runs and after.
         known = self._tasks
         if known is None or known.plan is not plan:
-            tasks = plan.tasks(self.bridge.parallelism)
+            tasks = self.tasks_of(plan)
             self._tasks = known = _Tasks(plan, tasks, plain_pieces(plan.read_plan, self._plain_columns, tasks))
         return known
 
     def reader_factory(self) -> JavaObject:
         limited = self.spec.limit is not None
-        schema = worker_schema(self._schema)
+        schema = worker_schema(self.schema)
         read = shipped(partition_reader(self._read_plan))
         plain = self._plain_columns
         return self.bridge.reader_factory(read, schema, limited, None if isinstance(plain, str) else plain)
@@ -164,7 +171,7 @@ class SparkScan(BatchScan):
     def _plain_columns(self) -> PlainColumns | str:
         if not self.spec.settings.plain_files:
             return "lakescan.pushdown.plain_files is off"
-        return plain_columns(self._read_plan, self._schema)
+        return plain_columns(self._read_plan, self.schema)
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")

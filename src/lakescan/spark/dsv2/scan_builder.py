@@ -16,12 +16,14 @@ from lakescan.scan.limit import can_skip
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.tasks import joins_by_partitioning
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import planning
 from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.pushed_aggregates import PushedAggregates
 from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.dsv2.scan import SparkScan
+from lakescan.spark.dsv2.scan_by_partition import SparkScanByPartition
 from lakescan.types.schema import arrow_schema
 
 _SCANS = ScansOfAPlan()
@@ -103,7 +105,10 @@ class SparkScanBuilder(Proxy):
         _SCANS.used(self.bridge.thread)
         if self._aggregates.pushed is not None:
             return self._aggregates.build(self.bridge)
-        return SparkScan(self.bridge, planning(self._wanted.spec), StructType.fromJson(self._spark_schema))
+        spec = self._wanted.spec
+        by_partition = spec.settings.by_partition and spec.snapshot.partition_columns and spec.gives_every_row
+        kind = SparkScanByPartition if by_partition and joins_by_partitioning(self.bridge) else SparkScan
+        return kind(self.bridge, planning(spec), StructType.fromJson(self._spark_schema))
 
     class Java:
         implements = tuple(
