@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/planning_session.py lakescan /path/to/table 500005
     .venv-peers/bin/python benchmarks/planning_session.py delta /path/to/table 500005
+    .venv-peers/bin/python benchmarks/planning_session.py delta-v2 /path/to/table 500005
 
 The first question pays for what the session reads of the table. The last three are planned and not run, because
 the logs that `planning_log.py` writes have no data files.
@@ -11,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 from planning_question import DAY
@@ -23,22 +25,34 @@ def lakescan_frame(path: str) -> Any:
     return lakescan.install(spark), lambda: lakescan.read(spark, path)
 
 
-def delta_frame(path: str) -> Any:
-    from delta import configure_spark_with_delta_pip
+def delta_frame(path: str, **settings: str) -> Any:
+    import pyspark
     from pyspark.sql import SparkSession
 
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.driver.memory", "4g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    )
-    spark = configure_spark_with_delta_pip(builder).getOrCreate()
-    return spark, lambda: spark.read.format("delta").load(path)
+    release = ".".join(pyspark.__version__.split(".")[:2])
+    known = {
+        "spark.jars.packages": f"io.delta:delta-spark_{release}_2.13:{version('delta-spark')}",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.driver.memory": "4g",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    spark = SparkSession.builder.master("local[2]").config(map={**known, **settings}).getOrCreate()
+    return spark, lambda: spark.table(f"delta.`{path}`")
 
 
-ENGINES: dict[str, Callable[[str], Any]] = {"lakescan": lakescan_frame, "delta": delta_frame}
+def delta_v2_frame(path: str) -> Any:
+    return delta_frame(path, **{"spark.databricks.delta.v2.enableMode": "STRICT"})
+
+
+ENGINES: dict[str, Callable[[str], Any]] = {
+    "lakescan": lakescan_frame,
+    "delta": delta_frame,
+    "delta-v2": delta_v2_frame,
+}
 
 
 def answers(frame: Callable[[], Any], id_: int) -> dict[str, list[Any]]:
@@ -57,6 +71,7 @@ def answers(frame: Callable[[], Any], id_: int) -> dict[str, list[Any]]:
             answer = ask()
             times.append(time.perf_counter() - began)
         by_question[name] = [*times, answer]
+        print(name, by_question[name], file=sys.stderr, flush=True)
     return by_question
 
 

@@ -11,15 +11,13 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from lakescan.errors import CorruptLog
-from lakescan.predicate import TRUE, Column
+from lakescan.predicate import Column
 from lakescan.reader.aggregate import can_aggregate, can_group, group_codes, identity, merge
 from lakescan.reader.aggregation import Aggregation, column_type
 from lakescan.scan.estimates import sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
 from lakescan.scan.plan import Plan
-from lakescan.scan.pruning import PlannedFiles, plan_files
-from lakescan.scan.report import TABLE, Step
+from lakescan.scan.pruning import PlannedFiles
 from lakescan.scan.spec import ScanSpec
 
 _EXACT_DOUBLES = 2**53
@@ -27,38 +25,26 @@ _EXACT_DOUBLES = 2**53
 
 def answered_by_metadata(spec: ScanSpec, how: Aggregation, planned: PlannedFiles) -> tuple[pa.Table, PlannedFiles]:
     """What metadata knows, merged, and the files that it does not know enough of."""
+    rows, unknown = known_by_metadata(spec, how, planned)
+    return answer(rows, how, spec.snapshot.schema), unknown
+
+
+def known_by_metadata(
+    spec: ScanSpec, how: Aggregation, planned: PlannedFiles, others: pa.Table | None = None
+) -> tuple[pa.Table, PlannedFiles]:
+    """The same as rows of `by_distinct_values(how)` that can be merged with those of other files, as `others` are."""
     began = time.perf_counter()
-    by_values, output = by_distinct_values(how), how.output(spec.snapshot.schema)
-    known = _known(spec, by_values, planned)
-    rows = merge(known.rows, by_values)
-    if by_values != how:
+    by_values = by_distinct_values(how)
+    known = _known(spec, by_values, planned, others)
+    return merge(known.rows, by_values), planned.then("metadata", known.unknown, began)
+
+
+def answer(rows: pa.Table, how: Aggregation, schema: pa.Schema) -> pa.Table:
+    """What all rows of `by_distinct_values(how)` come to."""
+    output = how.output(schema)
+    if by_distinct_values(how) != how:
         rows = count_distinct_values(rows, how, output)
-    if not how.keys:
-        rows = merge(pa.concat_tables([identity(how, output), rows]), how)
-    return rows, planned.then("metadata", known.unknown, began)
-
-
-def answered_in_pieces(spec: ScanSpec, how: Aggregation) -> tuple[pa.Table, PlannedFiles] | None:
-    """The same of a table so large that its files are not all listed at once, where metadata knows all of it."""
-    if spec.may_match != TRUE or not spec.settings.aggregates or by_distinct_values(how) != how:
-        return None
-    began, parts, none, files, size = time.perf_counter(), [], None, 0, 0
-    try:
-        for piece in spec.snapshot.pieces():
-            planned = plan_files(piece, TRUE, spec.settings)
-            rows, unknown = answered_by_metadata(spec, how, planned)
-            if unknown.files.num_rows:
-                return None
-            parts.append(rows)
-            none, files, size = unknown.files, files + planned.steps[0].files, size + planned.steps[0].bytes
-    except CorruptLog:
-        # Whoever lists all files is told, or gets them in another way.
-        return None
-    if none is None:
-        return None
-    steps = (Step(TABLE, files, size), Step("metadata", 0, 0))
-    spent = (time.perf_counter() - began) * 1000
-    return merge(pa.concat_tables(parts), how), PlannedFiles(spec.snapshot, none, steps, spent)
+    return rows if how.keys else merge(pa.concat_tables([identity(how, output), rows]), how)
 
 
 def can_read(plan: Plan) -> bool:
@@ -85,10 +71,10 @@ def can_average(plan: Plan, columns: Collection[Column]) -> bool:
     return not whole or sums_stay_below(_EXACT_DOUBLES, snapshot, plan.planned.files, whole)
 
 
-def _known(spec: ScanSpec, how: Aggregation, planned: PlannedFiles) -> FromMetadata:
+def _known(spec: ScanSpec, how: Aggregation, planned: PlannedFiles, others: pa.Table | None) -> FromMetadata:
     if not spec.settings.aggregates:
         return FromMetadata(how.output(spec.snapshot.schema).empty_table(), planned.files)
-    return from_metadata(planned.snapshot, planned.files, spec.may_match, how)
+    return from_metadata(planned.snapshot, planned.files, spec.may_match, how, others)
 
 
 def by_distinct_values(how: Aggregation) -> Aggregation:

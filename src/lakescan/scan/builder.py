@@ -14,6 +14,7 @@ from lakescan.predicate import Column, Predicate, bind, conjoin, parse
 from lakescan.predicate.bind import resolve
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import SortColumn, TopRows
+from lakescan.scan.executors import Executors
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import plan
 from lakescan.scan.settings import Settings
@@ -76,6 +77,10 @@ class ScanBuilder:
     def with_settings(self, settings: Settings) -> "ScanBuilder":
         """The same scan, allowed only what the settings allow."""
         return self._with(settings=settings)
+
+    def with_executors(self, executors: Executors) -> "ScanBuilder":
+        """The same scan, whose planning may be done by others where the log is large."""
+        return self._with(executors=executors)
 
     def aggregate(self, how: Aggregation) -> "ScanBuilder":
         """An aggregation of the rows, as far as they are filtered; a limit or an offset has no part in it."""

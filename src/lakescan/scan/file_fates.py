@@ -40,6 +40,9 @@ class _Numbered:
         """Itself: every file has to be seen, also one that planning would never have listed."""
         return cast(Snapshot, self)
 
+    def divided(self, at_least: int, executors: object) -> None:
+        """Planned whole, for the same reason."""
+
     def partial_replays(self) -> Iterator[Snapshot]:
         return (cast(Snapshot, _Numbered(partial, self._whole)) for partial in self._snapshot.partial_replays())
 

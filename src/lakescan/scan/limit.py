@@ -29,16 +29,27 @@ def plan_limit(snapshot: Snapshot, predicate: Predicate, limit: int, settings: S
     Where one file of a partial replay fills it, the rest of the table need not be listed: nothing less can be opened.
     """
     began = time.perf_counter()
-    for partial in snapshot.partial_replays():
-        filled = _filled(plan_files(partial, predicate, settings, "newest files"), predicate, limit)
-        if filled is not None and filled.files.num_rows <= 1:
-            return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
+    newest = filled_by_the_newest(snapshot, predicate, limit, settings)
+    if newest is not None:
+        return newest
     planned = plan_files(snapshot, predicate, settings)
-    filled = _filled(planned, predicate, limit) or planned.then("limit", planned.files, time.perf_counter())
+    filled = fewest(planned, predicate, limit) or planned.then("limit", planned.files, time.perf_counter())
     return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
 
 
-def _filled(planned: PlannedFiles, predicate: Predicate, limit: int) -> PlannedFiles | None:
+def filled_by_the_newest(
+    snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings
+) -> PlannedFiles | None:
+    """The one file of a partial replay that fills the limit, where there is one."""
+    began = time.perf_counter()
+    for partial in snapshot.partial_replays():
+        filled = fewest(plan_files(partial, predicate, settings, "newest files"), predicate, limit)
+        if filled is not None and filled.files.num_rows <= 1:
+            return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
+    return None
+
+
+def fewest(planned: PlannedFiles, predicate: Predicate, limit: int) -> PlannedFiles | None:
     """The fewest of the files whose rows fill the limit, None where all together do not."""
     began = time.perf_counter()
     files = planned.files

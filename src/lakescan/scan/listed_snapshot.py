@@ -14,6 +14,8 @@ import pyarrow as pa
 from lakescan.io.storage import Storage
 from lakescan.reader.read_plan import ComputedColumn
 from lakescan.scan.builder import ScanBuilder
+from lakescan.scan.divided import Divided
+from lakescan.scan.executors import Executors
 from lakescan.scan.file_filters import FileFilter
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
@@ -93,8 +95,8 @@ class ListedSnapshot(ABC):
     def partial_replays(self) -> Iterator[Snapshot]:
         return iter(())
 
-    def pieces(self) -> Iterator[Snapshot]:
-        return iter(())
+    def divided(self, at_least: int, executors: Executors) -> Divided | None:
+        return None
 
     def narrowed(self: Snapshot, step: FileFilter) -> Snapshot:
         return self

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
 from lakescan.reader.aggregate import can_group, extremes, group_codes
-from lakescan.reader.aggregation import Aggregate, Aggregation, column_type
+from lakescan.reader.aggregation import Aggregation, column_type
 from lakescan.scan.file_statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
@@ -32,16 +32,19 @@ class FromMetadata:
     unknown: pa.Table
 
 
-def from_metadata(snapshot: Snapshot, files: pa.Table, predicate: Predicate, how: Aggregation) -> FromMetadata:
-    """The files must be those that may hold a row for which the predicate is true."""
+def from_metadata(
+    snapshot: Snapshot, files: pa.Table, predicate: Predicate, how: Aggregation, others: pa.Table | None = None
+) -> FromMetadata:
+    """The files must be those that may hold a row for which the predicate is true; `others` are partial rows of more
+    files, known already."""
     output = how.output(snapshot.schema)
     partitions = snapshot.partition_columns
     # Zeros of either sign are one group to Spark, so a float is no key here either.
     by_partition = all(key.path[0] in partitions and can_group(column_type(key, snapshot.schema)) for key in how.keys)
     if not by_partition or not files.num_rows or any(aggregate.function == "sum" for aggregate in how.aggregates):
         return FromMetadata(output.empty_table(), files)
-    known = _Known(snapshot, files, predicate, how)
-    partials = [known.partial(aggregate) for aggregate in how.aggregates]
+    known = _Known(snapshot, files, predicate, how, others)
+    partials = [known.partial(at) for at in range(len(how.aggregates))]
     exact = reduce(pc.and_, [partial.known for partial in partials], known.passing)
     # A file without a live row has no part in any group.
     chosen = pc.and_(exact, pc.greater(pc.fill_null(known.live, 0), 0))
@@ -66,13 +69,16 @@ class _Known:
     files: pa.Table
     predicate: Predicate
     how: Aggregation
+    others: pa.Table | None
 
-    def partial(self, aggregate: Aggregate) -> _Partial:
+    def partial(self, at: int) -> _Partial:
+        """What is known of one of the functions."""
+        aggregate = self.how.aggregates[at]
         if aggregate.column is None:
             return _Partial(self.live, self.live.is_valid())
         if aggregate.function == "count":
             return self._count(aggregate.column)
-        return self._extreme(aggregate.column, aggregate.function)
+        return self._extreme(at, aggregate.column, aggregate.function)
 
     @cached_property
     def keys(self) -> list[pa.Array]:
@@ -104,7 +110,7 @@ class _Known:
         values = pc.if_else(every, 0, pc.if_else(none, self.live, pc.subtract(self.live, bounds.null_count)))
         return _Partial(values, reduce(pc.or_, [none, every, counted]))
 
-    def _extreme(self, column: Column, function: str) -> _Partial:
+    def _extreme(self, at: int, column: Column, function: str) -> _Partial:
         if self._is_partition(column):
             return _Partial(self._partition(column), self.live.is_valid())
         bounds = self._bounds(column)
@@ -115,10 +121,10 @@ class _Known:
         if function == "max" and pa.types.is_floating(exact.type):
             usable = pc.and_(usable, pc.or_(_has_no_nan(bounds), pc.fill_null(pc.is_nan(exact), False)))
         values = pc.if_else(usable, exact, pa.scalar(None, exact.type))
-        beaten = self._beaten(bounds, values, function)
+        beaten = self._beaten(at, bounds, values, function)
         return _Partial(values, reduce(pc.or_, [usable, self._is_all_null(bounds), beaten]))
 
-    def _beaten(self, bounds: Bounds, exact: pa.Array, function: str) -> pa.Array:
+    def _beaten(self, at: int, bounds: Bounds, exact: pa.Array, function: str) -> pa.Array:
         """Where no value of the file can be its group's least (or greatest), because another file's is surely beyond.
 
         Equal to an exact value of another file is enough; a mere limit must be passed.
@@ -132,9 +138,14 @@ class _Known:
             surely = pc.and_(surely, _has_no_nan(bounds))
             near = near if least else pc.if_else(_has_no_nan(bounds), near, pa.scalar(None, near.type))
         reached = pc.if_else(surely, far, pa.scalar(None, far.type))
-        codes, firsts = group_codes([pa.chunked_array([key]) for key in self.keys], self.files.num_rows)
-        best = extremes(exact, codes, len(firsts), function).take(pa.array(codes))
+        keys, count = [pa.chunked_array([key]) for key in self.keys], self.files.num_rows
+        codes, firsts = group_codes(keys, count)
         limit = extremes(reached, codes, len(firsts), function).take(pa.array(codes))
+        if self.others is not None:
+            keys = [pa.chunked_array([*key.chunks, *self.others[i].chunks]) for i, key in enumerate(keys)]
+            codes, firsts = group_codes(keys, count + self.others.num_rows)
+            exact = pa.concat_arrays([exact, *self.others[len(keys) + at].cast(exact.type).chunks])
+        best = extremes(exact, codes, len(firsts), function).take(pa.array(codes[:count]))
         behind = (pc.greater_equal if least else pc.less_equal)(near, best)
         beyond = (pc.greater if least else pc.less)(near, limit)
         return pc.or_(pc.fill_null(behind, False), pc.fill_null(beyond, False))

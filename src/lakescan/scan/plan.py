@@ -18,7 +18,7 @@ from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.conversions import ArrowRows
 from lakescan.scan.estimates import Estimates, column_estimates, scaled, scaled_bytes, share_of_columns
-from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, pack, piece_bytes
+from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, bytes_of_each, pack
 from lakescan.scan.partitioning import MOST_KEYS, KeyedTasks, is_key, keys_of, tasks_by_key
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
 from lakescan.scan.report import TABLE, FileFates, Report, ScanReport, Step
@@ -101,7 +101,8 @@ class Plan(ArrowRows):
     def bytes_of(self, tasks: Sequence[ReadTask | ReadyRows]) -> list[int]:
         """About how many bytes of files each task reads: its pieces, scaled to the columns that are read."""
         share = share_of_columns(self.read_plan.schema, self.spec.snapshot.schema)
-        return [scaled(piece_bytes(task.pieces), share) if isinstance(task, ReadTask) else 0 for task in tasks]
+        known = iter(bytes_of_each([task.pieces for task in tasks if isinstance(task, ReadTask)]))
+        return [scaled(next(known), share) if isinstance(task, ReadTask) else 0 for task in tasks]
 
     def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows, batch by batch; several files are read at once unless a limit makes that a waste."""
@@ -132,7 +133,7 @@ class Plan(ArrowRows):
     def report(self) -> ScanReport:
         """What was considered, skipped and why. All of the table's files are counted, also those never listed."""
         spec, planned, steps = self.spec, self.planned, self.planned.steps
-        if planned.snapshot is not spec.snapshot:
+        if steps[0].name != TABLE:
             steps = (Step(TABLE, spec.snapshot.num_files, spec.snapshot.size_in_bytes), *steps)
         return ScanReport(
             table=spec.snapshot.location,

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.read_plan import ReadPlan
-from lakescan.scan.aggregates import answered_by_metadata, answered_in_pieces
+from lakescan.scan.aggregates import answered_by_metadata
+from lakescan.scan.in_pieces import planned_in_pieces
 from lakescan.scan.kept_columns import KEPT
 from lakescan.scan.limit import after_offset, plan_limit
 from lakescan.scan.plan import Plan
@@ -25,9 +26,9 @@ def plan(spec: ScanSpec) -> Plan:
     """What will be read, and what metadata has answered."""
     KEPT.bound(spec.settings.kept_bytes)
     read = read_plan(spec)
-    answered = None if spec.aggregation is None else answered_in_pieces(spec, spec.aggregation)
-    if answered is not None:
-        return Plan(spec, answered[1], read, answered[0])
+    in_pieces = planned_in_pieces(spec)
+    if in_pieces is not None:
+        return Plan(spec, in_pieces[0], read, in_pieces[1])
     planned = _planned(spec)
     if spec.aggregation is None:
         return Plan(spec, planned, read)

@@ -14,6 +14,20 @@ from lakescan.show.report_page import report_fragment, report_page
 from lakescan.show.text import count, duration, shown, size
 
 TABLE = "table"
+# What planning does, by the names of its steps, in the order in which it does it.
+STEPS = (
+    TABLE,
+    "newest files",
+    "partitions",
+    "generated columns",
+    "statistics",
+    "deletion vectors",
+    "metadata",
+    "limit",
+    "offset",
+    "top-n",
+    "runtime filters",
+)
 READ = "read"
 NUMBER = "number"
 """The column of a file's place in its table, where `file_fates` asks for it."""

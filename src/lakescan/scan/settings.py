@@ -18,6 +18,8 @@ _SWITCHES = "lakescan.pushdown."
 _THREADS = "lakescan.planning.threads"
 _KEPT = "lakescan.planning.kept.bytes"
 _BY_PARTITION = "lakescan.planning.by_partition"
+_DISTRIBUTED = "lakescan.replay.distributed.files"
+_DISTRIBUTED_FILES = 5_000_000
 
 
 def _switch(says: str, *, of_streams: bool = False) -> Any:
@@ -48,6 +50,7 @@ class Settings:
     kept_bytes: int = DEFAULT_BYTES
     by_partition: bool = False
     """Whether each task has rows of one partition value, for joins that need no shuffle then."""
+    distributed_files: int = _DISTRIBUTED_FILES
 
     @staticmethod
     def of(*sources: Mapping[str, Any]) -> "Settings":
@@ -69,6 +72,10 @@ class Settings:
             if not value.strip().isdigit():
                 raise InvalidSetting(name, value, "a number of bytes, not negative")
             return replace(self, kept_bytes=int(value))
+        if name == _DISTRIBUTED:
+            if not value.strip().isdigit() or int(value) < 1:
+                raise InvalidSetting(name, value, "a number of files, at least 1")
+            return replace(self, distributed_files=int(value))
         if name not in setting_names():
             raise UnknownSetting(name, nearest(name, setting_names()) or setting_names())
         truth = {"true": True, "false": False}.get(value.strip().lower())
@@ -103,10 +110,13 @@ def _options() -> Options:
         "Each task has rows of one [partition value](skipping.md#joins-without-a-shuffle), and Spark is told so: joins "
         "and aggregates by partition columns shuffle nothing. `false` unless it is given."
     )
+    files = Value(f"a number of files, at least 1; {_DISTRIBUTED_FILES} unless it is given")
+    replays = "From how many files on [executors replay a log](planning.md#on-the-executors), and not the driver."
     planning = [
         Option(_THREADS, batch, threads, says, (f"spark.{_THREADS}",)),
         Option(_KEPT, batch, size, keeps, (f"spark.{_KEPT}",)),
         Option(_BY_PARTITION, batch, TRUE_OR_FALSE, by_partition, (f"spark.{_BY_PARTITION}",)),
+        Option(_DISTRIBUTED, batch, files, replays, (f"spark.{_DISTRIBUTED}",)),
     ]
     return Options("", (*switches, *planning))
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from lakescan.predicate import Column
 from lakescan.reader.read_plan import ComputedColumn, DataFiles
+from lakescan.scan.divided import Divided
+from lakescan.scan.executors import Executors
 from lakescan.scan.file_filters import FileFilter
 from lakescan.scan.log_state import LogState
 
@@ -103,11 +105,9 @@ class Snapshot(Protocol):
         Itself where they cannot. What is said of files is asked of the one that listed them.
         """
 
-    def pieces(self) -> "Iterator[Snapshot]":
-        """This version in pieces that have each of its files once, of so many files that listing all takes much memory.
-
-        None are given of smaller tables, and where the whole has to be looked at to know that no file is there twice.
-        """
+    def divided(self, at_least: int, executors: Executors) -> Divided | None:
+        """This version in pieces, where its log has at least so many files and all are not listed already; executors
+        may be asked to look through the log for that. None where it cannot be divided."""
 
     def details(self, files: pa.Table, names: Collection[str]) -> pa.Table:
         """Some rows of `files()` with further columns, those that computed columns need."""

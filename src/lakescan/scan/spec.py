@@ -15,6 +15,7 @@ from lakescan.predicate import TRUE, Predicate, conjoin
 from lakescan.predicate.readable import readable
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
+from lakescan.scan.executors import Executors
 from lakescan.scan.settings import Settings
 from lakescan.show.text import shown
 
@@ -47,6 +48,8 @@ class ScanSpec:
     runtime: Predicate = TRUE
     """What a join found when the query ran: files without a row for which this is true are left out."""
     settings: Settings = field(default_factory=Settings)
+    executors: Executors | None = field(default=None, compare=False, repr=False)
+    """Who may list a log that is too large for this process; they change nothing about the rows."""
 
     @property
     def may_match(self) -> Predicate:

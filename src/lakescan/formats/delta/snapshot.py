@@ -16,6 +16,7 @@ from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.formats.delta.log.actions import StatisticsRequest
 from lakescan.formats.delta.log.live_files import LiveFiles
 from lakescan.formats.delta.log.log_filter import LogFilter
+from lakescan.formats.delta.log.log_pieces import LogPiece, LogPieces
 from lakescan.formats.delta.log.log_segment import LogSegment, list_log
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
@@ -26,6 +27,8 @@ from lakescan.io.storage import Storage
 from lakescan.predicate import Column
 from lakescan.reader.file_metadata import NAME as METADATA
 from lakescan.reader.file_metadata import FileMetadata
+from lakescan.scan.divided import Divided
+from lakescan.scan.executors import Executors
 from lakescan.scan.file_filters import FileFilter, StatisticsFilter
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.log_state import LogState
@@ -40,8 +43,10 @@ class DeltaSnapshot(ListedSnapshot):
     version: int
     zone: str
     _replay: Replay
-    _some: LiveFiles | None = None
-    """The only files there are in a partial replay of the version."""
+    _some: LiveFiles | LogPiece | None = None
+    """The only files there are in a partial replay or a piece of the version."""
+    _listed: pa.Table | None = None
+    """The same as `files` gives them, where that is known."""
 
     format = "delta"
 
@@ -129,15 +134,27 @@ class DeltaSnapshot(ListedSnapshot):
     def partial_replays(self) -> "Iterator[DeltaSnapshot]":
         return (replace(self, _some=some) for some in self._replay.partial_replays())
 
-    def pieces(self) -> "Iterator[DeltaSnapshot]":
-        if self._some is None and "_files" not in self.__dict__:
-            yield from (replace(self, _some=some) for some in self._replay.pieces())
+    def divided(self, at_least: int, executors: Executors) -> Divided | None:
+        with self._lock:
+            if self._some is not None or "_files" in self.__dict__:
+                return None
+            cut = self._replay.pieces(at_least, executors)
+        if cut is None:
+            return None
+        here, log, counted = cut
+        elsewhere = DeltaPieces(self.storage, self.zone, self.version, (self.protocol, self.metadata), log)
+        known = tuple(replace(self, _some=some) for some in here)
+        return Divided(known, elsewhere, counted.files, counted.bytes, self._together)
+
+    def _together(self, files: pa.Table) -> "DeltaSnapshot":
+        return replace(self, _some=self._replay.together(files), _listed=files)
 
     def narrowed(self, step: FileFilter) -> "DeltaSnapshot":
         with self._lock:
-            if self._some is not None or "_files" in self.__dict__:
+            if "_files" in self.__dict__ or isinstance(self._some, LiveFiles):
                 return self
-            some = self._replay.matching(self._in_the_log(step))
+            wanted = self._in_the_log(step)
+            some = self._replay.matching(wanted) if self._some is None else self._some.matching(wanted)
         return self if some is None else replace(self, _some=some)
 
     def _in_the_log(self, step: FileFilter) -> LogFilter:
@@ -188,10 +205,14 @@ class DeltaSnapshot(ListedSnapshot):
 
     @property
     def _live_files(self) -> LiveFiles:
-        return self._replay.live_files if self._some is None else self._some
+        if self._some is None:
+            return self._replay.live_files
+        return self._some.live_files if isinstance(self._some, LogPiece) else self._some
 
     @cached_property
     def _files(self) -> pa.Table:
+        if self._listed is not None:
+            return self._listed
         live = self._live_files.table
         # Paths are the most of it, and are shared with what the log was replayed to.
         columns = [live[name] if name == "path" else live[name].combine_chunks() for name in live.column_names]
@@ -201,6 +222,24 @@ class DeltaSnapshot(ListedSnapshot):
             texts, self._replay.metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}"
         )
         return raw.set_column(raw.schema.get_field_index("partition"), "partition", partition)
+
+
+@dataclass(frozen=True)
+class DeltaPieces:
+    """Implements `scan.divided.Pieces`: nothing of the log is read where they arrive but what a piece lists."""
+
+    storage: Storage
+    zone: str
+    version: int
+    state: tuple[Protocol, Metadata]
+    log: LogPieces
+
+    def __len__(self) -> int:
+        return len(self.log)
+
+    def __getitem__(self, at: int) -> DeltaSnapshot:
+        known = Replay.of_state(self.storage, self.version, *self.state)
+        return DeltaSnapshot(self.storage, self.version, self.zone, known, self.log.piece(at))
 
 
 def _opened_again(storage: Storage, zone: str, version: int) -> DeltaSnapshot:

@@ -28,6 +28,9 @@ from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.spark_statistics import SparkStatistics
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
 
+# Who reads more files than that is not told before they are read: dividing them into tasks takes longer than planning.
+_DESCRIBED_FILES = 10_000
+
 
 @dataclass(frozen=True)
 class _Tasks:
@@ -71,6 +74,8 @@ class SparkScan(BatchScan):
     def description(self) -> str:
         if self._planning.plan.exception() is not None:
             # A plan that failed fails the query, and not whoever describes it.
+            return self.spec.description
+        if self._tasks is None and self.last_run.planned.files.num_rows > _DESCRIBED_FILES:
             return self.spec.description
         divided = self._divided(self.last_run)
         who = ", ".join(f"{count} by {reader}" for reader, count in _readers(divided.tasks, divided.pieces))

@@ -16,6 +16,7 @@ from lakescan.scan.limit import can_skip
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.jobs import SparkExecutors
 from lakescan.spark.bridge.tasks import joins_by_partitioning
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import planning
@@ -35,7 +36,7 @@ class SparkScanBuilder(Proxy):
     def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings, filter_: str | None = None) -> None:
         super().__init__(bridge)
         _SCANS.made(bridge.thread)
-        wanted = snapshot.scan().with_settings(settings)
+        wanted = snapshot.scan().with_settings(settings).with_executors(SparkExecutors(bridge))
         self._wanted = wanted if filter_ is None else wanted.filter(filter_)
         self._aggregates = PushedAggregates(json.loads(snapshot.schema_json))
         self._pushed: list[JavaObject] = []

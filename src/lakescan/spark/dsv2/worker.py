@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -36,6 +36,8 @@ from lakescan.stream.stream import StreamTask
 
 _ROW = "row"
 _FILES = "lakescan.files"
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
 Reader = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -66,11 +68,11 @@ def _rows_of_tasks(tasks: Iterator[pa.RecordBatch], planned: Callable[[Any], Str
                 raise error.with_traceback(None) from None
 
 
-def shipped(read: Reader) -> Reader:
+def shipped(work: Callable[[_Item], _Made]) -> Callable[[_Item], _Made]:
     """The function as it travels: nothing of it is unpickled before a worker knows that it can be."""
-    pickled: bytes = cloudpickle.dumps(read)  # type: ignore[no-untyped-call]
+    pickled: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
 
-    def unpacked(tasks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def unpacked(item: _Item) -> _Made:
         import pickle
         import sys
 
@@ -82,8 +84,8 @@ def shipped(read: Reader) -> Reader:
                 "the release that the driver has, or set spark.pyspark.python to an interpreter that has it."
             ) from None
         # What it gives, not a generator around it: that would be one more frame in every error.
-        rows: Iterator[pa.RecordBatch] = pickle.loads(pickled)(tasks)
-        return rows
+        made: _Made = pickle.loads(pickled)(item)
+        return made
 
     return unpacked
 

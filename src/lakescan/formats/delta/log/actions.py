@@ -5,7 +5,7 @@ statistics for the rows that are still wanted. Nothing here or there makes a Pyt
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -68,8 +68,8 @@ class ActionSource(Protocol):
     def first_adds(self, rows: int) -> pa.Table:
         """The adds among the first actions, at least so many."""
 
-    def pieces(self) -> Iterator[pa.Table]:
-        """The adds, some at a time."""
+    def parts(self) -> "Sequence[ActionSource]":
+        """Sources of some of its adds each, all of them together; they pickle. None where it is not to be divided."""
 
     def marks(self) -> npt.NDArray[np.uint64]:
         """`whole_actions.marks` of every add."""

@@ -7,7 +7,7 @@ UnreadableCheckpoint, so that replay can do without the checkpoint.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 from urllib.parse import unquote
@@ -48,6 +48,8 @@ _MARKS = ["add.size", "add.modificationTime"]
 _NO_ROWS = np.zeros(0, np.int64)
 # Up to one in so many rows, it pays to look whether they are adds before their paths are decoded.
 _FEW_OF = 16
+# About so many rows are a part for an executor.
+_PART_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,18 @@ class CheckpointFile:
     partition_names: tuple[str, ...]
     adds_are_elsewhere: bool = False
     """Whether it names sidecars, and so may have no column for adds of its own."""
+    groups: tuple[int, ...] | None = None
+    """The row groups whose adds it gives, all where none are named."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what it has read.
+        return CheckpointFile, (self.file, self.partition_names, self.adds_are_elsewhere, self.groups)
 
     @property
     def num_rows(self) -> int:
-        return int(self.file.metadata.num_rows)
+        if self.groups is None:
+            return int(self.file.metadata.num_rows)
+        return int(sum(self.file.metadata.row_group(group).num_rows for group in self.groups))
 
     @property
     def adds(self) -> pa.Table:
@@ -80,16 +90,20 @@ class CheckpointFile:
     def matching(self, wanted: LogFilter) -> pa.Table:
         if not self._has_adds():
             return self._no_adds
-        groups = row_groups_to_read(self.file, wanted)
+        groups = [group for group in row_groups_to_read(self.file, wanted) if group in self._groups]
         if wanted.by_partition:
             kept = self.file.gather(["add.partitionValues"], partial(self._in_partitions, wanted), groups=groups)
         else:
             kept = self._by_statistics(wanted, groups)
         return self._adds(self._present(np.concatenate([_NO_ROWS, *kept])))
 
-    def pieces(self) -> Iterator[pa.Table]:
-        groups = range(self.file.metadata.num_row_groups) if self._has_adds() else []
-        return (self._adds(None, [group]) for group in groups)
+    def parts(self) -> Sequence["CheckpointFile"]:
+        if not self._has_adds():
+            return ()
+        # Neighbours together where row groups are small: each part is opened anew.
+        rows = self.file.starts[:-1][list(self._groups)] // _PART_ROWS
+        together = np.split(np.array(self._groups), np.flatnonzero(np.diff(rows)) + 1)
+        return [replace(self, groups=tuple(groups.tolist())) for groups in together if len(groups)]
 
     def marks(self) -> npt.NDArray[np.uint64]:
         if not self._has_adds():
@@ -99,16 +113,14 @@ class CheckpointFile:
             adds = add.filter(member(add, "size").is_valid())
             return marks(member(adds, "size"), member(adds, "modificationTime"))
 
-        return np.concatenate([np.zeros(0, np.uint64), *self.file.gather(_MARKS, of_batch)])
+        return np.concatenate([np.zeros(0, np.uint64), *self.file.gather(_MARKS, of_batch, groups=self._groups)])
 
     def census(self, live: Callable[[pa.Table], pa.Table] | None, counted: StatisticsRequest | None = None) -> pa.Table:
         names = CENSUS if counted is None else (*CENSUS, ROWS)
         none = self._no_adds.append_column(ROWS, pa.array([], pa.int64())).select(names)
         if not self._has_adds():
             return none
-        columns = (
-            _SIZES if live is None and self._sizes_tell(range(self.file.metadata.num_row_groups)) else _NAMED_SIZES
-        )
+        columns = _SIZES if live is None and self._sizes_tell(self._groups) else _NAMED_SIZES
 
         def sized(at: Rows, add: pa.StructArray) -> pa.Table:
             rows = None if counted is None else member(self._statistics.typed(counted, at, add), "row_count")
@@ -118,7 +130,7 @@ class CheckpointFile:
             return (adds if live is None else live(adds)).select(names)
 
         counts = [] if counted is None else self._statistics.columns(counted)
-        return pa.concat_tables([none, *self.file.gather([*columns, *counts], sized)])
+        return pa.concat_tables([none, *self.file.gather([*columns, *counts], sized, groups=self._groups)])
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         return self._statistics.of_rows(rows, wanted)
@@ -132,7 +144,11 @@ class CheckpointFile:
 
     @cached_property
     def _statistics(self) -> CheckpointStatistics:
-        return CheckpointStatistics(self.file)
+        return CheckpointStatistics(self.file, keeps=self.groups is None)
+
+    @property
+    def _groups(self) -> Sequence[int]:
+        return range(self.file.metadata.num_row_groups) if self.groups is None else self.groups
 
     @property
     def _no_adds(self) -> pa.Table:
@@ -149,11 +165,11 @@ class CheckpointFile:
             refuse_both(self.file.metadata, self.file.name)
         return True
 
-    def _adds(self, rows: Rows | None, groups: Sequence[int] | None = None) -> pa.Table:
-        """The adds among these rows, or all of them; of these row groups."""
+    def _adds(self, rows: Rows | None) -> pa.Table:
+        """The adds among these rows, or all of them."""
         if not self._has_adds():
             return self._no_adds
-        parts = self.file.gather(_ADDS, self._typed, rows, groups)
+        parts = self.file.gather(_ADDS, self._typed, rows, self._groups)
         return pa.concat_tables([self._no_adds, *parts])
 
     def _typed(self, rows: Rows, add: pa.StructArray) -> pa.Table:

@@ -33,6 +33,8 @@ class CheckpointStatistics:
     """What one file of a checkpoint says of the files that it adds."""
 
     file: OpenedOnce
+    keeps: bool = True
+    """Whether what was parsed of all of the file's texts is kept; not by who has a part of the file only."""
 
     def of_rows(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, in whichever order they are given."""
@@ -68,7 +70,7 @@ class CheckpointStatistics:
 
     def whole(self, wanted: StatisticsRequest, rows: int) -> pa.StructArray | None:
         """The statistics of every row, where they are kept, or so many are wanted that they are to be; else None."""
-        if self._has_parsed(wanted):
+        if not self.keeps or self._has_parsed(wanted):
             return None
         total, keys = self.file.metadata.num_rows, _keys(wanted)
         kept = [KEPT.get(self._owner, key) for key in keys]

@@ -48,6 +48,43 @@ class _Sizes:
 
 
 @dataclass(frozen=True)
+class FileSums:
+    """What is counted of files. Those of parts of them add up."""
+
+    files: int
+    bytes: int
+    deleted_rows: int
+    vectors: int
+    sizes: _Sizes | None
+
+    def __add__(self, other: "FileSums") -> "FileSums":
+        sizes = None
+        if self.sizes is not None and other.sizes is not None:
+            files = tuple(map(sum, zip(self.sizes.files, other.sizes.files, strict=True)))
+            sums = tuple(map(sum, zip(self.sizes.bytes, other.sizes.bytes, strict=True)))
+            sizes = _Sizes(self.sizes.boundaries, files, sums)
+        return FileSums(
+            self.files + other.files,
+            self.bytes + other.bytes,
+            self.deleted_rows + other.deleted_rows,
+            self.vectors + other.vectors,
+            sizes,
+        )
+
+
+def file_sums(files: pa.Table, boundaries: tuple[int, ...] | None) -> FileSums:
+    """What is counted of files by size and deletion vector; also how many are of each size where boundaries say so."""
+    sizes, deleted = files["size"].to_numpy(), member(files["deletion_vector"], "cardinality")
+    return FileSums(
+        files.num_rows,
+        total_bytes(sizes),
+        pc.sum(deleted).as_py() or 0,
+        len(deleted) - deleted.null_count,
+        None if boundaries is None else _histogram(sizes, boundaries),
+    )
+
+
+@dataclass(frozen=True)
 class Checksum:
     """What a checksum file says; None where it says nothing."""
 
@@ -88,8 +125,23 @@ class Checksum:
 
     def agrees_on_sums(self, files: pa.Table) -> bool:
         """Whether it counts just these files and their bytes, and nothing else that it says speaks against them."""
+        return self.agrees_with(file_sums(files, self.boundaries))
+
+    def agrees_with(self, sums: FileSums) -> bool:
+        """The same of what is counted of all files."""
         counted = self.files is not None and self.bytes is not None and self.listed is None
-        return counted and next(self._differences(files), None) is None
+        return counted and next(self._differing_sums(sums), None) is None
+
+    def refuse_other_sums(self, sums: FileSums, log: str) -> None:
+        """An error where it counts otherwise."""
+        why = next(self._differing_sums(sums), None)
+        if why is not None:
+            raise self._refuted(log, why)
+
+    @property
+    def boundaries(self) -> tuple[int, ...] | None:
+        """Where the sizes are cut of which it counts the files, where it does."""
+        return None if self.sizes is None else self.sizes.boundaries
 
     def refuse_other_files(self, files: pa.Table, log: str) -> None:
         """An error where the version's files, all of them, are others."""
@@ -100,20 +152,18 @@ class Checksum:
     def _differences(self, files: pa.Table) -> Iterator[str]:
         if self.listed is not None:
             yield from _differing(self.listed, files)
-        if self.files is not None and self.files != files.num_rows:
-            yield f"it counts {self.files} files and the log {files.num_rows}"
-        sizes = files["size"].to_numpy()
-        total = total_bytes(sizes)
-        if self.bytes is not None and self.bytes != total:
-            yield f"it counts {self.bytes} bytes in its files and the log {total}"
-        deleted = member(files["deletion_vector"], "cardinality")
-        rows = pc.sum(deleted).as_py() or 0
-        if self.deleted_rows is not None and self.deleted_rows != rows:
-            yield f"it counts {self.deleted_rows} deleted rows and the log {rows}"
-        vectors = len(deleted) - deleted.null_count
-        if self.deletion_vectors is not None and self.deletion_vectors != vectors:
-            yield f"it counts {self.deletion_vectors} deletion vectors and the log {vectors}"
-        if self.sizes is not None and _histogram(sizes, self.sizes.boundaries) != self.sizes:
+        yield from self._differing_sums(file_sums(files, self.boundaries))
+
+    def _differing_sums(self, sums: FileSums) -> Iterator[str]:
+        if self.files is not None and self.files != sums.files:
+            yield f"it counts {self.files} files and the log {sums.files}"
+        if self.bytes is not None and self.bytes != sums.bytes:
+            yield f"it counts {self.bytes} bytes in its files and the log {sums.bytes}"
+        if self.deleted_rows is not None and self.deleted_rows != sums.deleted_rows:
+            yield f"it counts {self.deleted_rows} deleted rows and the log {sums.deleted_rows}"
+        if self.deletion_vectors is not None and self.deletion_vectors != sums.vectors:
+            yield f"it counts {self.deletion_vectors} deletion vectors and the log {sums.vectors}"
+        if self.sizes is not None and sums.sizes != self.sizes:
             yield "its files have other sizes than the log's"
 
     def _refuted(self, log: str, why: str) -> ChecksumMismatch:

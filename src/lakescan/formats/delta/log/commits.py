@@ -118,8 +118,8 @@ class CommitActions:
         known = None if wanted.by_partition else self.statistics(self.adds["row"].combine_chunks(), wanted.request)
         return self.adds.filter(wanted.keeps(texts, known, self.adds.num_rows))
 
-    def pieces(self) -> Iterator[pa.Table]:
-        yield self.adds
+    def parts(self) -> Sequence["CommitActions"]:
+        return ()
 
     def marks(self) -> npt.NDArray[np.uint64]:
         return marks(self.adds["size"], self.adds["modification_time"])

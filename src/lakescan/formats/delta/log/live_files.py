@@ -4,7 +4,7 @@ A file is known by its source and its row there, so only the snapshot that liste
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,8 @@ from lakescan.scan.file_statistics import statistics_type
 class LiveFiles:
     """The files of a version, and the sources that hold their statistics."""
 
-    sources: tuple[ActionSource, ...]
+    sources: Mapping[int, ActionSource]
+    """By the numbers that files have in `source`."""
     table: pa.Table
     version: int
     commits: int
@@ -42,7 +43,7 @@ class LiveFiles:
     ) -> pa.StructArray:
         numbers = source.to_numpy()
         order, parts = [], []
-        for at, holder in enumerate(self.sources):
+        for at, holder in self.sources.items():
             chosen = np.flatnonzero(numbers == at)
             if len(chosen):
                 order.append(chosen)

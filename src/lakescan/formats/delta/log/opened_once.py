@@ -55,6 +55,10 @@ class OpenedOnce:
     _idle: deque[pq.ParquetFile] = field(default_factory=deque, repr=False, compare=False)
     _opening: Lock = field(default_factory=Lock, repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # It is opened once more where it arrives.
+        return OpenedOnce, (self.storage, self.path, self.size)
+
     @property
     def name(self) -> str:
         return self.storage.full_path(self.path)

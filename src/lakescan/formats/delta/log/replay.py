@@ -31,16 +31,18 @@ from lakescan.errors import (
 from lakescan.formats.delta.log.actions import CENSUS, ActionSource
 from lakescan.formats.delta.log.census import census, census_with_rows, not_touched
 from lakescan.formats.delta.log.checkpoint import CheckpointFiles
-from lakescan.formats.delta.log.checksum import Checksum, read_checksum
+from lakescan.formats.delta.log.checksum import Checksum, FileSums, read_checksum
 from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
 from lakescan.formats.delta.log.live_files import LiveFiles
 from lakescan.formats.delta.log.log_filter import LogFilter
+from lakescan.formats.delta.log.log_pieces import LogPieces, counted, divided
 from lakescan.formats.delta.log.log_segment import Commit, LogSegment
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.opened_once import side_by_side
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
-from lakescan.formats.delta.log.whole_actions import may_repeat, repeated_file
+from lakescan.formats.delta.log.whole_actions import repeated_file
 from lakescan.io.storage import Storage
+from lakescan.scan.executors import Executors
 
 _T = TypeVar("_T")
 _SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch)
@@ -49,8 +51,6 @@ _SHORTCUT_FAILED = (UnreadableCheckpoint, UnreadableCompaction, ChecksumMismatch
 _NEWEST_COMMITS = 8
 _FIRST_ROWS = 4096
 _MANY_ROWS = 16 * _FIRST_ROWS
-# Of more files than that an aggregation is made piece by piece: a list of all of them takes much memory.
-_MANY_FILES = 4_000_000
 # What a replay has read of its checkpoint, and what of that depends on the partition columns.
 _OF_THE_CHECKPOINT, _OF_ITS_FILES = ("_checkpoint",), ("_checkpoint_sources",)
 
@@ -68,8 +68,16 @@ class Replay:
         self._proven = False
         self._texts: dict[Commit, CommitText] = {}
         self._earlier: LiveFiles | None = None
+        self._totals: FileSums | None = None
         if before is not None and before._fallback is None:
             self._go_on_from(before)
+
+    @staticmethod
+    def of_state(storage: Storage, version: int, protocol: Protocol, metadata: Metadata) -> "Replay":
+        """A version whose state is known, and which lists no files: pieces of the log have those."""
+        replay = Replay(storage, LogSegment(version, None, ()))
+        replay.__dict__["_state"] = protocol, metadata
+        return replay
 
     def _go_on_from(self, before: "Replay") -> None:
         """Share what another version has read: its commits and, of the same checkpoint, what was read of that."""
@@ -168,28 +176,41 @@ class Replay:
             raise self._has_twice(twice)
         return live
 
-    def pieces(self) -> Iterator[LiveFiles]:
-        """The live files, those of a row group at a time.
-
-        None where there are not so many, or where sizes and times do not tell all apart: one may be there twice then.
-        """
+    def pieces(self, at_least: int, executors: Executors) -> tuple[list[LiveFiles], LogPieces, FileSums] | None:
+        """The live files in pieces, where the checkpoint has so many: those that are here, those that are not, and what
+        is counted of all. None where all are listed already, or the checkpoint fails: then as above."""
         if self._fallback is not None or "live_files" in self.__dict__:
-            return
-        commits, every = self._commit_actions, self._checkpoint_sources
-        if sum(source.num_rows for source in every) < _MANY_FILES:
-            return
-        self._prove()
-        if self._fallback is not None or may_repeat(np.concatenate([source.marks() for source in (commits, *every)])):
-            return
-        yield self._numbered(0, commits.adds)
-        for at, source in enumerate(every, 1):
-            yield from (self._numbered(at, not_touched(adds, commits.touched)) for adds in source.pieces())
+            return None
+        try:
+            if sum(source.num_rows for source in self._checkpoint_sources) < at_least:
+                return None
+            return self._divided(executors)
+        except _SHORTCUT_FAILED:
+            return None
 
-    def _numbered(self, at: int, adds: pa.Table) -> LiveFiles:
-        """Files of one source alone."""
-        sources = (self._commit_actions, *self._checkpoint_sources)
-        numbers = pa.array(np.full(adds.num_rows, at, np.int32))
-        return LiveFiles(sources, adds.append_column("source", numbers), self.segment.version, len(self.commits))
+    def _divided(self, executors: Executors) -> tuple[list[LiveFiles], LogPieces, FileSums] | None:
+        here, pieces = divided(
+            self._commit_actions, self._checkpoint_sources, self.segment.version, len(self.segment.commits)
+        )
+        if not len(pieces):
+            return None
+        if self._totals is None:
+            if self._checksum is not None and self._checksum.listed is not None:
+                # It lists every file, so there are few.
+                Replay(self.storage, self.segment, self)._every_file()
+            self._totals = counted(pieces, here, self._checksum, executors, self._log)
+        return None if self._totals is None else (here, pieces, self._totals)
+
+    def together(self, files: pa.Table) -> LiveFiles:
+        """Some of the live files, as pieces have listed them; an error where one is there twice."""
+        twice = repeated_file(files)
+        if twice is not None:
+            raise self._has_twice(twice)
+        sources: list[ActionSource] = [self._commit_actions, *self._checkpoint_sources]
+        return self._of_sources(dict(enumerate(sources)), files)
+
+    def _of_sources(self, sources: Mapping[int, ActionSource], files: pa.Table) -> LiveFiles:
+        return LiveFiles(sources, files, self.segment.version, len(self.segment.commits))
 
     @cached_property
     def census(self) -> pa.Table:
@@ -265,15 +286,15 @@ class Replay:
         left = not_touched(of_checkpoint, since.touched)
         self._earlier = None
         added = commits.adds.append_column("source", pa.array(np.zeros(commits.adds.num_rows, np.int32)))
-        sources = (commits, *self._checkpoint_sources)
-        return LiveFiles(sources, pa.concat_tables([added, left]), self.segment.version, len(self.segment.commits))
+        sources: list[ActionSource] = [commits, *self._checkpoint_sources]
+        return self._of_sources(dict(enumerate(sources)), pa.concat_tables([added, left]))
 
     def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> LiveFiles:
         numbered = [
             part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
             for at, part in enumerate(parts)
         ]
-        return LiveFiles(tuple(sources), pa.concat_tables(numbered), self.segment.version, len(self.segment.commits))
+        return self._of_sources(dict(enumerate(sources)), pa.concat_tables(numbered))
 
     @cached_property
     def _commit_actions(self) -> CommitActions:

@@ -84,12 +84,6 @@ def marks(size: pa.Array | pa.ChunkedArray, time: pa.Array | pa.ChunkedArray) ->
     return mixed
 
 
-def may_repeat(numbers: npt.NDArray[np.uint64]) -> bool:
-    """Whether some of these marks are the same, so that a file may be there twice."""
-    numbers.sort()
-    return bool(np.any(numbers[1:] == numbers[:-1]))
-
-
 def broken_text(columns: Sequence[pa.Array | pa.ChunkedArray]) -> bool:
     """Whether some text is no UTF-8: neither of Arrow's readers looks."""
     try:
