@@ -1,5 +1,6 @@
 """A log that executors replay gives the answers of one that this process replays."""
 
+import json
 import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -274,7 +275,9 @@ def test_a_file_that_is_there_twice_is_not_counted_twice(table: DeltaBuilder) ->
 
 
 def test_a_checksum_that_counts_other_files_is_believed(table: DeltaBuilder) -> None:
-    table.checksum()
+    file = table.checksum()
+    sums = {name: said for name, said in json.loads(file.read_text()).items() if name != "allFiles"}
+    file.write_text(json.dumps(sums))
     _, spread, executors = both(table.path)
     assert spread.aggregate(COUNT).build().to_arrow().column(0).to_pylist() == [410]
     assert executors.jobs == ["sums", "sums", "_of_piece"]

@@ -12,6 +12,7 @@ from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse
 from lakescan.reader.read_plan import ReadPlan
 from lakescan.scan.aggregates import answered_by_metadata
 from lakescan.scan.in_pieces import planned_in_pieces
+from lakescan.scan.kept_answers import ANSWERS
 from lakescan.scan.kept_columns import KEPT
 from lakescan.scan.limit import after_offset, plan_limit
 from lakescan.scan.plan import Plan
@@ -25,6 +26,17 @@ from lakescan.types.schema import field_at, leaf_paths, physical_part, prune
 def plan(spec: ScanSpec) -> Plan:
     """What will be read, and what metadata has answered."""
     KEPT.bound(spec.settings.kept_bytes)
+    if spec.aggregation is None:
+        return _made(spec)
+    kept = ANSWERS.get(spec)
+    if kept is not None:
+        return Plan(spec, kept.planned(spec.snapshot), read_plan(spec), kept.rows)
+    made = _made(spec)
+    ANSWERS.put(made)
+    return made
+
+
+def _made(spec: ScanSpec) -> Plan:
     read = read_plan(spec)
     in_pieces = planned_in_pieces(spec)
     if in_pieces is not None:
