@@ -19,7 +19,7 @@ import lakescan
 from lakescan.errors import CheckpointIgnored, InvalidSetting, UnreadableCheckpoint
 from lakescan.predicate import TRUE, And, Column, Comparison, In, IsNull, Literal, Or, Predicate, col
 from lakescan.reader.aggregation import Aggregate, Aggregation
-from lakescan.reader.top_rows import top_rows
+from lakescan.reader.top_rows import SortColumn, top_rows
 from lakescan.scan import in_pieces
 from lakescan.scan.aggregates import can_read
 from lakescan.scan.builder import ScanBuilder
@@ -195,6 +195,26 @@ def test_what_executors_send_is_what_is_left(table: DeltaBuilder) -> None:
     assert executors.jobs == ["sums", "marks", *["_of_piece"] * 3]
     assert counted < every
     assert point < every
+
+
+def test_what_the_driver_gets_does_not_grow_with_the_table(tmp_path: Path) -> None:
+    sent: dict[int, list[int]] = {}
+    for files in (16, 160):
+        table = DeltaBuilder(tmp_path / str(files), pa.schema([("id", pa.int64()), ("p", pa.int64())]), ["p"])
+        adds = [table.add(pa.table({"id": [at]}), {"p": str(at % 4)}) for at in range(files)]
+        table.commit(*adds)
+        (file,) = table.checkpoint(row_group_size=files // 4)
+        assert pq.read_metadata(file).num_row_groups == 5
+        _, spread, executors = both(table.path)
+        least = Aggregation((Column(("p",)),), (Aggregate("min", ID), Aggregate("count_rows")))
+        assert spread.aggregate(least).build().metadata_only
+        assert spread.filter(col("id") == 5).build().files().num_rows == 1
+        by_id = SortColumn(ID, descending=False, nulls_first=False)
+        assert spread.first(1, by_id).build().files().num_rows == 1
+        sent[files] = [size for job, size in zip(executors.jobs, executors.given, strict=True) if job == "_of_piece"]
+    # As good as the same: numbers have more digits.
+    assert len(sent[16]) == len(sent[160]) == 3
+    assert all(more < less * 1.1 for less, more in zip(*sent.values(), strict=True)), sent
 
 
 def test_a_limit_that_the_newest_files_fill_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
