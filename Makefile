@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench fuzz properties peers versions docs site release pictures tables example clean
+.PHONY: help setup demo test azurite lint fmt bench fuzz properties peers versions docs site release pictures tables example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,12 @@ demo: $(VENV)/.installed ## run three queries over the sample table and show wha
 
 test: $(VENV)/.installed ## run the tests; ARGS="-k name" picks some
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+
+azurite: build/azurite/node_modules/.bin/azurite-blob ## install Azurite (needs npm), so that the tests of Azure's store are not skipped
+
+build/azurite/node_modules/.bin/azurite-blob:
+	@mkdir -p build/azurite
+	npm install --prefix build/azurite --no-audit --no-fund --loglevel=error azurite@3.37.0
 
 lint: $(VENV)/.installed ## check style and types, of the Java classes too
 	$(BIN)/ruff check .

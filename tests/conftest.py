@@ -14,6 +14,7 @@ import lakescan
 from tests.sample_tables import sample_table
 
 if TYPE_CHECKING:
+    from tests.emulators import AzureStore, GoogleStore
     from tests.object_store import ObjectStore
 
 # These machines are noisy: how long one example took says nothing.
@@ -49,6 +50,24 @@ def object_store() -> "Iterator[ObjectStore]":
     server = ObjectStore()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def azure_store(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[AzureStore]":
+    """Azurite on this machine; a test that asks for it is skipped where it is not installed."""
+    from tests import emulators
+
+    with emulators.azure_store(tmp_path_factory.mktemp("azurite")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def google_store(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[GoogleStore]":
+    """A server of Google's store on this machine."""
+    from tests import emulators
+
+    with emulators.google_store(tmp_path_factory.mktemp("google")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -66,6 +66,17 @@ class StorageFailure(LakescanError, OSError):
         super().__init__(f"{path} could not be read: {why}. Check the credentials, permissions and network, and retry.")
 
 
+class ExpiredCredentials(StorageFailure):
+    """The store says that the keys or the token that it was asked with are no longer valid."""
+
+    def __init__(self, path: str, why: str) -> None:
+        LakescanError.__init__(
+            self,
+            f"{path} could not be read: its credentials have expired ({why}). Give new ones and run the query again; a "
+            "provider (lakescan.StorageConfiguration) renews them while a query runs.",
+        )
+
+
 class NotAFile(StorageFailure):
     """Where a file should be there is a folder, a pipe, a socket or a device."""
 

@@ -277,7 +277,7 @@ def test_an_option_that_cannot_be_is_refused_by_name(options: dict[str, str], na
 
 
 def test_every_option_is_documented() -> None:
-    text = (DATA.parents[1] / "docs" / "reading.md").read_text()
+    text = "".join((DATA.parents[1] / "docs" / page).read_text() for page in ("reading.md", "stores.md"))
     assert [name for name in OPTIONS if f"`{name}`" not in text] == []
 
 

@@ -3,16 +3,20 @@
 A `StorageConfiguration` holds what was given explicitly, and nothing else. It is a value (comparable, hashable,
 picklable), so it travels with a plan to every reader of its files. What it leaves open, the environment of the process
 that reads decides, there and then: so no secret of the driver's environment is ever sent to a worker. Both come
-together in `settings_of` and nowhere else. Nothing here shows a secret.
+together in `settings_of` and nowhere else. Nothing here shows a secret. S3's options are here, those of the other
+stores in modules of their own.
 """
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol, TypeVar
 
 from lakescan.errors import InvalidOption
+from lakescan.io import azure, gcs
+from lakescan.io.azure import AzureConfiguration
+from lakescan.io.gcs import GcsConfiguration
 from lakescan.io.secrets import HIDDEN, masked
 
 # How long a store may be silent, and how often a request is made that it does not answer.
@@ -61,7 +65,7 @@ class ProcessCredentials:
 
 @dataclass(frozen=True, repr=False)
 class StorageConfiguration:
-    """What was given explicitly of S3; None where nothing was."""
+    """What was given explicitly of stores, S3's first; None where nothing was."""
 
     endpoint: str | None = None
     region: str | None = None
@@ -72,6 +76,8 @@ class StorageConfiguration:
     request_timeout_s: float | None = None
     buckets: tuple[tuple[str, "StorageConfiguration"], ...] = ()
     """What was given for a bucket alone, which comes first there."""
+    azure: AzureConfiguration = field(default_factory=AzureConfiguration)
+    gcs: GcsConfiguration = field(default_factory=GcsConfiguration)
 
     @staticmethod
     def from_environment() -> "StorageConfiguration":
@@ -83,19 +89,32 @@ class StorageConfiguration:
     def from_options(options: Mapping[str, object]) -> "StorageConfiguration":
         """Options by Hadoop's names, `fs.s3a.endpoint` or `fs.s3a.bucket.<bucket>.endpoint`; any other is refused."""
         by_bucket: dict[str, dict[str, str]] = {"": {}}
+        others: dict[str, dict[str, str]] = {azure.PREFIX: {}, gcs.PREFIX: {}}
         for name, value in options.items():
-            bucket, short = _split(name)
-            if str(value):
-                by_bucket.setdefault(bucket, {})[short] = str(value)
+            if known_option(name) is None:
+                raise InvalidOption(name, f"there is no such option of storage. There are {_named_alike(name)}.")
+            if not str(value):
+                continue
+            own = name.removeprefix(_OF_SPARK)
+            place = _place(own)
+            if place is not None:
+                by_bucket.setdefault(place[0], {})[place[1]] = str(value)
+            else:
+                others[azure.PREFIX if own.startswith(azure.PREFIX) else gcs.PREFIX][own] = str(value)
         shared = by_bucket.pop("")
         # What keys a bucket has of its own are completed by those that all have.
-        own = {bucket: _parsed(given, {**shared, **given}, bucket) for bucket, given in by_bucket.items()}
-        return replace(_parsed(shared, shared, ""), buckets=tuple(sorted(own.items(), key=lambda item: item[0])))
+        buckets = {bucket: _parsed(given, {**shared, **given}, bucket) for bucket, given in by_bucket.items()}
+        return replace(
+            _parsed(shared, shared, ""),
+            buckets=tuple(sorted(buckets.items(), key=lambda item: item[0])),
+            azure=AzureConfiguration.from_options(others[azure.PREFIX]),
+            gcs=GcsConfiguration.from_options(others[gcs.PREFIX]),
+        )
 
     @staticmethod
     def from_hadoop(options: Mapping[str, object]) -> "StorageConfiguration":
         """The same of what a session's Hadoop was told; what only Hadoop's own client knows is passed over."""
-        return StorageConfiguration.from_options({name: value for name, value in options.items() if _place(name)})
+        return StorageConfiguration.from_options({name: value for name, value in options.items() if known_option(name)})
 
     def of_bucket(self, bucket: str) -> "StorageConfiguration":
         if not self.buckets:
@@ -105,8 +124,9 @@ class StorageConfiguration:
 
     def over(self, other: "StorageConfiguration") -> "StorageConfiguration":
         """This, and the other where this says nothing."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(other, **{name: value for name, value in given.items() if value not in (None, ())})
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        stores = {"azure": self.azure.over(other.azure), "gcs": self.gcs.over(other.gcs)}
+        return replace(other, **{name: value for name, value in given.items() if value not in (None, ())} | stores)
 
     def __repr__(self) -> str:
         # A provider says by its class alone who it is: what else it shows is not ours to know.
@@ -118,6 +138,8 @@ class StorageConfiguration:
             "connect_timeout_s": self.connect_timeout_s,
             "request_timeout_s": self.request_timeout_s,
             "buckets": dict(self.buckets) or None,
+            "azure": self.azure if self.azure != AzureConfiguration() else None,
+            "gcs": self.gcs if self.gcs != GcsConfiguration() else None,
         }
         given = (f"{name}={value!r}" for name, value in shown.items() if value is not None)
         return f"StorageConfiguration({', '.join(given)})"
@@ -164,7 +186,7 @@ _ACCESS, _SECRET, _TOKEN = "access.key", "secret.key", "session.token"
 _PROVIDER, _TLS, _PATH_STYLE = "aws.credentials.provider", "connection.ssl.enabled", "path.style.access"
 _DURATION = re.compile(r"^(\d+)\s*(ms|s|m|h)?$")
 _SECONDS = {None: 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-OPTIONS = {
+_S3_OPTIONS = {
     _PREFIX + short: says
     for short, says in {
         "endpoint": "Where the store is, if not at Amazon.",
@@ -180,7 +202,11 @@ OPTIONS = {
         "connection.establish.timeout": "How long it may take to connect.",
     }.items()
 }
-"""What `from_options` knows, and what each means; `fs.s3a.bucket.<bucket>.` in place of `fs.s3a.` is for one bucket."""
+OPTIONS = {**_S3_OPTIONS, **azure.OPTIONS, **gcs.OPTIONS}
+"""What `from_options` knows, and what each means. `fs.s3a.bucket.<bucket>.` in place of `fs.s3a.` is for one bucket, an
+account's host behind a name of Azure's for one account."""
+SECRETS = frozenset(_PREFIX + short for short in (_ACCESS, _SECRET, _TOKEN)) | azure.SECRETS
+"""What a credential store of Hadoop's may hold."""
 
 
 def is_storage_option(name: str) -> bool:
@@ -188,22 +214,30 @@ def is_storage_option(name: str) -> bool:
     return name.lower().removeprefix(_OF_SPARK).startswith("fs.")
 
 
-def _split(name: str) -> tuple[str, str]:
-    """The bucket that an option is for, empty for all, and the rest of its name."""
-    place = _place(name)
-    if place is None:
-        raise InvalidOption(name, f"there is no such option of storage. There are {', '.join(OPTIONS)}.")
-    return place
+def known_option(name: str) -> str | None:
+    """The option of `OPTIONS` that a name is, be it for one bucket or account; None for a name that is not known."""
+    own = name.removeprefix(_OF_SPARK)
+    place = _place(own)
+    if place is not None:
+        return _PREFIX + place[1]
+    return azure.place_of(own) or (own if own in gcs.OPTIONS else None)
+
+
+def _named_alike(name: str) -> str:
+    """The options of the store whose prefix a name has, of S3 where it has none."""
+    own = name.removeprefix(_OF_SPARK)
+    prefix = next((prefix for prefix in (azure.PREFIX, gcs.PREFIX) if own.startswith(prefix)), _PREFIX)
+    return ", ".join(option for option in OPTIONS if option.startswith(prefix))
 
 
 def _place(name: str) -> tuple[str, str] | None:
-    own = name.removeprefix(_OF_SPARK)
-    if own in OPTIONS:
-        return "", own.removeprefix(_PREFIX)
+    """The bucket that an option of S3 is for, empty for all, and the rest of its name."""
+    if name in _S3_OPTIONS:
+        return "", name.removeprefix(_PREFIX)
     # A bucket's name may have dots in it, as an option's has: the longest option counts.
-    rest = own.removeprefix(_PREFIX + _OF_BUCKET)
-    ends = [short for short in (known.removeprefix(_PREFIX) for known in OPTIONS) if rest.endswith(f".{short}")]
-    if rest == own or not ends:
+    rest = name.removeprefix(_PREFIX + _OF_BUCKET)
+    ends = [short for short in (known.removeprefix(_PREFIX) for known in _S3_OPTIONS) if rest.endswith(f".{short}")]
+    if rest == name or not ends:
         return None
     short = max(ends, key=len)
     return rest.removesuffix(f".{short}"), short

@@ -15,16 +15,24 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from lakescan.errors import StorageFailure, UnsupportedLocation
+from lakescan.errors import LakescanError, StorageFailure, UnsupportedLocation
+from lakescan.io import azure, gcs
+from lakescan.io.azure import AzureSettings
 from lakescan.io.configuration import Credentials, S3Settings, StorageConfiguration, settings_of
+from lakescan.io.gcs import GcsSettings
 from lakescan.io.secrets import HIDDEN
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
 _STORE = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?")
 # Hadoop's names for what others know by another one.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
-_S3 = "s3://"
+_S3, _AZURE, _GCS, _HDFS = "s3://", ("abfs://", "abfss://"), "gs://", ("hdfs://", "viewfs://")
+Settings = S3Settings | AzureSettings | GcsSettings
 SCHEME = _SCHEME.pattern
+_WITHOUT_LIBHDFS = (
+    "Arrow reads HDFS by Hadoop's own libhdfs, on every machine that reads: install Hadoop's native client, and set "
+    "JAVA_HOME, HADOOP_HOME (or ARROW_LIBHDFS_DIR) and CLASSPATH (hadoop classpath --glob) before Python starts"
+)
 
 
 @dataclass(frozen=True)
@@ -56,9 +64,14 @@ def plain(location: str) -> str:
     return location if address.store else address.path
 
 
-def is_in_s3(location: str) -> bool:
-    """Whether S3's options open the store."""
-    return has_scheme(location) and locate(location).store.startswith(_S3)
+def options_prefix(location: str) -> str | None:
+    """How the names of the options begin that open the location's store; None where there are none."""
+    store = locate(location).store if has_scheme(location) else ""
+    if store.startswith(_S3):
+        return "fs.s3a."
+    if store.startswith(_AZURE):
+        return azure.PREFIX
+    return gcs.PREFIX if store.startswith(_GCS) else None
 
 
 @lru_cache(maxsize=1024)
@@ -72,7 +85,7 @@ def locate(location: str) -> Location:
     scheme, _, authority = spelled.partition("://")
     scheme = scheme.rstrip(":").lower()
     store, path = f"{_SAME_STORE.get(scheme, scheme)}://{authority}", location[len(spelled) :]
-    if _has_password(authority) or (store.startswith(_S3) and "@" in authority):
+    if _has_password(authority) or (store.startswith((_S3, _GCS)) and "@" in authority):
         _refuse(f"{scheme}://{HIDDEN}", "keys must not stand in a path, where others see them")
     if "?" in path:
         _refuse(spelled + path.partition("?")[0], "options behind a question mark are not read; one in a name is %3F")
@@ -94,32 +107,43 @@ def _refuse(location: str, why: str) -> None:
 
 def file_system(store: str, location: str, configuration: StorageConfiguration) -> tuple[pafs.FileSystem, str]:
     """A store's file system, and what stands before a path in it; `location` is what was asked for."""
-    settings = s3_settings(store, location, configuration)
+    settings = store_settings(store, location, configuration)
     try:
         return _opened(store, settings)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        if store.startswith(_HDFS):
+            raise UnsupportedLocation(location, f"{error}. {_WITHOUT_LIBHDFS}") from error
         # Arrow asks S3 for a bucket's region where no endpoint is given.
         is_of_store = settings is not None and isinstance(error, OSError)
         raise (StorageFailure if is_of_store else UnsupportedLocation)(location, str(error)) from error
 
 
-def s3_settings(store: str, location: str, configuration: StorageConfiguration) -> S3Settings | None:
-    """What opens the store now; None where it is not S3, and opened by what the environment says."""
-    if not store.startswith(_S3):
-        return None
+def store_settings(store: str, location: str, configuration: StorageConfiguration) -> Settings | None:
+    """What opens the store now; None where there are no options for it, and the environment alone says it."""
     try:
-        return settings_of(configuration, store[len(_S3) :])
+        if store.startswith(_S3):
+            return settings_of(configuration, store[len(_S3) :])
+        if store.startswith(_AZURE):
+            return azure.settings_of(configuration.azure, store, location)
+        return gcs.settings_of(configuration.gcs) if store.startswith(_GCS) else None
+    except LakescanError:
+        raise
     except Exception as error:
         # A provider is anybody's code. What its error says is shown as its cause, and nowhere else.
         raise StorageFailure(location, f"its credentials provider failed ({type(error).__name__})") from error
 
 
 @lru_cache(maxsize=64)
-def _opened(store: str, settings: S3Settings | None) -> tuple[pafs.FileSystem, str]:
+def _opened(store: str, settings: Settings | None) -> tuple[pafs.FileSystem, str]:
     if not store:
         return pafs.LocalFileSystem(), ""
-    if settings is not None:
-        return _s3(store, settings), store[len(_S3) :]
+    match settings:
+        case S3Settings():
+            return _s3(store, settings), store[len(_S3) :]
+        case AzureSettings():
+            return azure.file_system(settings, store), azure.container(store)
+        case GcsSettings():
+            return gcs.file_system(settings), store[len(_GCS) :]
     filesystem, root = pafs.FileSystem.from_uri(f"{store}/")
     return filesystem, root.rstrip("/")
 

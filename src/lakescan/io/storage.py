@@ -18,14 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
-from lakescan.errors import NotAFile, StorageFailure
+from lakescan.errors import ExpiredCredentials, NotAFile, StorageFailure
 from lakescan.io.configuration import FROM_ENVIRONMENT, StorageConfiguration
 from lakescan.io.locations import SCHEME, file_system, has_scheme, locate, store_of
 from lakescan.io.secrets import masked
 
-# How Arrow says that S3 has failed, and that a listing's bucket is not there; other requests say of a file in such a
-# bucket that it is missing.
-_OF_STORE, _NO_BUCKET = "AWS Error", "AWS Error NO_SUCH_BUCKET"
+# How Arrow says that a store has failed.
+_OF_STORE = ("AWS Error", "Azure Error", "google::cloud::Status(")
+# How stores say that keys, a token or a signature are no longer valid.
+_EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "Signature not valid in the specified time frame", "ExpiredAuth")
+# S3 answers the request for a file's size without a word of why it was refused.
+_UNSAID = "HeadObject operation: No response body"
+# How it says that the bucket of a listing in S3 is not there (other requests say of a file in such a bucket that it is
+# missing), and the folder of one in Google's store.
+_MISSING = ("AWS Error NO_SUCH_BUCKET", "No such file or directory '")
 # A store takes longer to answer than to send so many bytes more; Arrow asks for as many where a Parquet file ends.
 _NEAR = 1 << 16
 # What Java's URI escapes in a path: all but these, and letters of every alphabet.
@@ -83,9 +89,12 @@ class Storage:
             infos = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
         files = [info for info in infos if info.type == pafs.FileType.File]
         start = len(root.rstrip("/")) + 1
-        entries = (Entry(info.path[start:], info.size, (info.mtime_ns or 0) // 1_000_000) for info in files)
-        folders = [info.path[start:] for info in infos if info.type == pafs.FileType.Directory]
-        return sorted(entries, key=lambda entry: entry.name), folders
+        entries = [Entry(info.path[start:], info.size, (info.mtime_ns or 0) // 1_000_000) for info in files]
+        folders = {info.path[start:] for info in infos if info.type == pafs.FileType.Directory}
+        # Google's store has no folders: what is in one says that it is there.
+        for entry in entries:
+            folders |= _folders_above(entry.name)
+        return sorted(entries, key=lambda entry: entry.name), sorted(folders)
 
     def has_folder(self, folder: str) -> bool:
         filesystem, path = self._resolve(folder)
@@ -161,12 +170,34 @@ class Storage:
         except (FileNotFoundError, StorageFailure):
             raise
         except (OSError, pa.ArrowInvalid) as error:
-            if _NO_BUCKET in str(error):
+            if any(part in str(error) for part in _MISSING):
                 raise FileNotFoundError(self.full_path(path)) from error
-            raise StorageFailure(self.full_path(path), str(error)) from error
+            # Its cause would be shown whole.
+            cause = error if masked(str(error)) == str(error) else None
+            raise _failure(self.full_path(path), self._told(path, str(error))) from cause
+
+    def _told(self, path: str, text: str) -> str:
+        """What the store says of a request that it refused without a reason: a listing is refused with one."""
+        if _UNSAID not in text:
+            return text
+        filesystem, resolved = self._resolve(path)
+        try:
+            filesystem.get_file_info(pafs.FileSelector(resolved, allow_not_found=True))
+        except OSError as error:
+            return str(error)
+        return text
+
+
+def _folders_above(name: str) -> set[str]:
+    parts = name.split("/")[:-1]
+    return {"/".join(parts[: end + 1]) for end in range(len(parts))}
 
 
 def failure_of_store(name: str, error: Exception) -> StorageFailure | None:
     """The failure where it is the store's and not the file's: Arrow has one class of error for both."""
-    is_of_store = isinstance(error, OSError) and _OF_STORE in str(error)
-    return StorageFailure(name, str(error)) if is_of_store else None
+    is_of_store = isinstance(error, OSError) and any(part in str(error) for part in _OF_STORE)
+    return _failure(name, str(error)) if is_of_store else None
+
+
+def _failure(name: str, text: str) -> StorageFailure:
+    return (ExpiredCredentials if any(part in text for part in _EXPIRED) else StorageFailure)(name, text)

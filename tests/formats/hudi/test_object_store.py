@@ -15,7 +15,7 @@ import pytest
 import lakescan
 from lakescan import errors
 from lakescan.formats.hudi import engine
-from lakescan.formats.hudi.engine import store_options, store_settings
+from lakescan.formats.hudi.engine import settings_of, store_options
 from lakescan.io import configuration as storage_configuration
 from lakescan.io.storage import Storage
 from tests.expected import in_order, plain_rows
@@ -74,7 +74,7 @@ def test_the_endpoint_for_s3_alone_comes_first_and_http_is_allowed_only_where_it
 
 def _told(location: str) -> set[str]:
     """What hudi-rs is told of the endpoint, by whichever names, and whether it may be one of http."""
-    return set(store_options(store_settings(Storage.at(location))).values())
+    return set(store_options(settings_of(Storage.at(location))).values())
 
 
 def test_a_file_that_is_gone_is_named(unpack: Unpack, store: ObjectStore) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from lakescan.errors import (
     CorruptDataFile,
     CorruptLog,
+    InvalidOption,
     LakescanError,
     MissingDataFile,
     StorageFailure,
@@ -24,8 +25,10 @@ from lakescan.errors import (
     UnsupportedLocation,
 )
 from lakescan.formats.hudi.names import PROPERTIES
+from lakescan.io.azure import AzureCredentials, AzureSettings
 from lakescan.io.configuration import TIMEOUT_S, S3Settings
-from lakescan.io.locations import locate, s3_settings
+from lakescan.io.gcs import GcsSettings
+from lakescan.io.locations import Settings, locate, store_settings
 from lakescan.io.secrets import masked
 from lakescan.io.storage import Storage
 
@@ -50,9 +53,9 @@ _INSTANCE_METADATA = "/latest/api/token"
 def open_table(storage: Storage) -> Any:
     """hudi-rs' table, with its timeline as it is now."""
     with named_failures(storage, PROPERTIES):
-        settings = store_settings(storage)
+        settings = settings_of(storage)
         # What is read to open a table is small. hudi-rs tries a request ten times, and none longer than this.
-        wait = TIMEOUT_S if settings is None else settings.request_timeout_s
+        wait = settings.request_timeout_s if isinstance(settings, S3Settings) else TIMEOUT_S
         return hudi.HudiTable(uri(storage), {**_options(settings), "timeout": _milliseconds(wait)})
 
 
@@ -66,13 +69,13 @@ def uri(storage: Storage) -> str:
     return place.store + quote(place.path)
 
 
-def store_settings(storage: Storage) -> S3Settings | None:
-    """What opens the table's store now, the same as for Arrow; None where it is not S3."""
-    return s3_settings(locate(storage.location).store, storage.location, storage.configuration)
+def settings_of(storage: Storage) -> Settings | None:
+    """What opens the table's store now, the same as for Arrow; None where there are no options for it."""
+    return store_settings(locate(storage.location).store, storage.location, storage.configuration)
 
 
-def _options(settings: S3Settings | None) -> dict[str, str]:
-    wait = TIMEOUT_S if settings is None else settings.connect_timeout_s
+def _options(settings: Settings | None) -> dict[str, str]:
+    wait = settings.connect_timeout_s if isinstance(settings, S3Settings) else TIMEOUT_S
     return {**store_options(settings), "connect_timeout": _milliseconds(wait)}
 
 
@@ -80,16 +83,55 @@ def _milliseconds(seconds: float) -> str:
     return f"{round(seconds * 1000)} ms"
 
 
-def store_options(settings: S3Settings | None) -> dict[str, str]:
-    """What hudi-rs, which reads the rest of the environment itself, must be told of S3 to be where Arrow is."""
-    if settings is None:
-        return {}
+def store_options(settings: Settings | None) -> dict[str, str]:
+    """What hudi-rs, which reads the rest of the environment itself, must be told of a store to be where Arrow is."""
+    match settings:
+        case S3Settings():
+            return _s3(settings)
+        case AzureSettings():
+            return _azure(settings)
+        case GcsSettings():
+            return _gcs(settings)
+        case None:
+            return {}
+
+
+def _s3(settings: S3Settings) -> dict[str, str]:
     where = {}
     if settings.endpoint:
         is_plain = settings.endpoint.lower().startswith("http:")
         where = {**dict.fromkeys(_ENDPOINTS, settings.endpoint), "aws_allow_http": str(is_plain).lower()}
     region = {"aws_region": settings.region} if settings.region else {}
     return {**where, **region, **_who_asks(settings)}
+
+
+def _azure(settings: AzureSettings) -> dict[str, str]:
+    credentials = settings.credentials or AzureCredentials()
+    given = {
+        "azure_storage_account_key": credentials.account_key,
+        "azure_storage_sas_key": credentials.sas_token,
+        "azure_storage_tenant_id": credentials.tenant_id,
+        "azure_storage_client_id": credentials.client_id,
+        "azure_storage_client_secret": credentials.client_secret,
+    }
+    where = {"azure_storage_account_name": settings.account, "azure_storage_endpoint": settings.endpoint}
+    plain = {"azure_allow_http": str(settings.is_plain).lower()}
+    return {**where, **plain, **{name: value for name, value in given.items() if value}}
+
+
+def _gcs(settings: GcsSettings) -> dict[str, str]:
+    where = {}
+    if settings.endpoint:
+        is_plain = settings.endpoint.lower().startswith("http:")
+        where = {"google_base_url": settings.endpoint.rstrip("/"), "google_allow_http": str(is_plain).lower()}
+    credentials = settings.credentials
+    if credentials is None:
+        return where
+    if not credentials.access_token:
+        return {**where, "google_skip_signature": "true"}
+    if not credentials.key_file:
+        raise InvalidOption("fs.gs.auth.type", "hudi-rs takes no token, but a service account's key file.")
+    return {**where, "google_service_account": credentials.key_file}
 
 
 def _who_asks(settings: S3Settings) -> dict[str, str]:
@@ -117,7 +159,7 @@ def merged(storage: Storage, instant: str, base: str, logs: list[str], columns: 
     with named_failures(storage, base or logs[0]):
         wanted = _wanted(columns)
         try:
-            reader = _merger(storage, instant, store_settings(storage))
+            reader = _merger(storage, instant, settings_of(storage))
             batches = reader.read_file_slice_from_paths_stream(base, logs, wanted)
             first = next(batches, None)
         except Exception as error:
@@ -134,7 +176,7 @@ def merged_as_they_are(
     """The same in the base file's own schema, which all files of the slice must have."""
     with named_failures(storage, base):
         wanted = _wanted(columns)
-        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **_options(store_settings(storage))}
+        options = {"hoodie.read.end.timestamp": instant, **_BY_POSITION, **_options(settings_of(storage))}
         reader = hudi.HudiFileGroupReader(uri(storage), options)
         yield from _larger(reader.read_file_slice_from_paths_stream(base, logs, wanted))
 
@@ -158,7 +200,7 @@ def _wanted(columns: list[str]) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _merger(storage: Storage, instant: str, settings: S3Settings | None) -> Any:
+def _merger(storage: Storage, instant: str, settings: Settings | None) -> Any:
     """hudi-rs' reader of slices, made with these settings; it knows the table's newest schema."""
     options = hudi.HudiReadOptions().with_as_of_timestamp(instant).with_hudi_options(_BY_POSITION)
     return hudi.HudiTable(uri(storage), _options(settings)).create_file_group_reader_with_options(options)

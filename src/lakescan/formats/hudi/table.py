@@ -10,12 +10,12 @@ from threading import Lock
 import pyarrow as pa
 
 from lakescan.errors import InvalidVersion, UnsupportedFeature
-from lakescan.formats.hudi.engine import store_settings
+from lakescan.formats.hudi.engine import settings_of
 from lakescan.formats.hudi.snapshot import HudiSnapshot
 from lakescan.formats.hudi.timeline.time_travel import instant_at, instant_named, instants_between
 from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
 from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing, timeline_settings
-from lakescan.io.configuration import S3Settings
+from lakescan.io.locations import Settings
 from lakescan.io.storage import Storage
 from lakescan.scan.snapshot_shown import ShownTable
 
@@ -28,7 +28,7 @@ class HudiTable(ShownTable):
     def __init__(self, storage: Storage, zone: str = "UTC", base_files_only: bool = False) -> None:
         self.storage, self.zone, self.base_files_only = storage, zone, base_files_only
         self._lock = Lock()
-        self._last: tuple[S3Settings | None, Timeline, HudiSnapshot] | None = None
+        self._last: tuple[Settings | None, Timeline, HudiSnapshot] | None = None
         """What hudi-rs was opened with (its table keeps those credentials), the timeline and its newest snapshot."""
 
     @property
@@ -79,7 +79,7 @@ class HudiTable(ShownTable):
     def _timeline(self) -> tuple[Timeline, HudiSnapshot]:
         """The timeline now, and its newest snapshot."""
         with self._lock:
-            settings = store_settings(self.storage)
+            settings = settings_of(self.storage)
             # The listing decides what is current, so it comes before what is read for it.
             if self._last is None:
                 timeline = load_timeline(TimelineListing.of(self.storage, timeline_settings(self.storage)), {})

@@ -1,0 +1,137 @@
+"""A store that fails now and then gives the same rows; one that keeps failing gives one error that names the file."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import lakescan
+from lakescan.errors import ExpiredCredentials, StorageFailure
+from lakescan.io.configuration import Credentials, StorageConfiguration
+from tests.faulty_proxy import CUT, EXPIRED, OK, RESET, SILENT, FaultyProxy
+from tests.object_store import ObjectStore
+from tests.tables import DeltaBuilder
+
+FILES, ROWS_A_FILE = 6, 3
+
+
+@pytest.fixture
+def faulty(object_store: ObjectStore) -> Iterator[FaultyProxy]:
+    proxy = FaultyProxy(object_store.url, silence_s=4)
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture
+def location(object_store: ObjectStore, tmp_path: Path) -> str:
+    # Larger than what is read whole at once: each file takes several requests.
+    rows = pa.table({"id": pa.array(range(ROWS_A_FILE), pa.int64()), "text": ["x" * 40_000, "y" * 40_000, "z"]})
+    builder = DeltaBuilder(tmp_path / "table", rows.schema)
+    for _ in range(FILES):
+        builder.append(rows)
+    return object_store.put(tmp_path / "table", f"retries-{tmp_path.name}")
+
+
+def told(proxy: FaultyProxy, **more: str) -> dict[str, str]:
+    keys = {"fs.s3a.access.key": "k", "fs.s3a.secret.key": "s", "fs.s3a.endpoint.region": "us-east-1"}
+    return {"fs.s3a.endpoint": proxy.url, **keys, **more}
+
+
+def ids(location: str, storage: dict[str, str] | StorageConfiguration) -> list[int]:
+    read = lakescan.open(location, storage=storage).snapshot().scan().build().to_arrow()
+    return sorted(read.column("id").to_pylist())
+
+
+EXPECTED = sorted(list(range(ROWS_A_FILE)) * FILES)
+
+
+@pytest.mark.parametrize("fault", ["500 InternalError", "503 SlowDown", "503", RESET, CUT])
+def test_a_store_that_fails_every_fourth_request_gives_the_same_rows(
+    fault: str, faulty: FaultyProxy, location: str
+) -> None:
+    faulty.fault = lambda number, asked: fault if number % 4 == 0 else OK
+    assert ids(location, told(faulty)) == EXPECTED
+    assert len(faulty.spoiled) >= FILES
+
+
+def test_an_answer_that_does_not_come_is_asked_for_again(faulty: FaultyProxy, location: str) -> None:
+    faulty.fault = lambda number, asked: SILENT if number == 5 else OK
+    started = time.monotonic()
+    assert ids(location, told(faulty, **{"fs.s3a.connection.timeout": "1s"})) == EXPECTED
+    # Nobody waited for the silent answer.
+    assert time.monotonic() - started < faulty.silence_s + 20
+    assert len(faulty.spoiled) == 1
+
+
+@pytest.mark.parametrize("fault", ["500 InternalError", "503 SlowDown", RESET])
+def test_a_store_that_keeps_failing_is_one_error_that_names_the_file_after_as_many_attempts_as_were_given(
+    fault: str, faulty: FaultyProxy, location: str
+) -> None:
+    faulty.fault = lambda number, asked: fault if ".parquet" in asked else OK
+    named = re.escape(location) + r"/\S+\.parquet could not be read: .*Check the credentials, permissions and network"
+    with pytest.raises(StorageFailure, match=named):
+        ids(location, told(faulty, **{"fs.s3a.attempts.maximum": "3"}))
+    by_file: dict[str, list[float]] = {}
+    for _, asked, when in faulty.spoiled:
+        by_file.setdefault(asked, []).append(when)
+    assert max(map(len, by_file.values())) == 3
+
+
+def test_a_retry_waits_longer_each_time_and_not_always_as_long(faulty: FaultyProxy, location: str) -> None:
+    faulty.fault = lambda number, asked: "503" if "_delta_log" in asked else OK
+    waits = []
+    for _ in range(3):
+        faulty.spoiled.clear()
+        with pytest.raises(StorageFailure):
+            ids(location, told(faulty, **{"fs.s3a.attempts.maximum": "4"}))
+        times = [when for _, _, when in faulty.spoiled]
+        waits.append([round(after - before, 3) for before, after in pairwise(times)])
+    assert {len(each) for each in waits} == {3}
+    assert len({tuple(each) for each in waits}) > 1
+
+
+@dataclass(frozen=True)
+class _Renewed:
+    """A provider whose keys somebody writes to a file anew."""
+
+    file: str
+
+    def __call__(self) -> Credentials:
+        return Credentials(Path(self.file).read_text(), "s", "a token")
+
+
+def test_keys_that_are_renewed_in_the_middle_of_a_query_are_used_from_the_next_file_on(
+    object_store: ObjectStore, faulty: FaultyProxy, location: str, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("first")
+    plan = (
+        lakescan.open(
+            location,
+            storage=StorageConfiguration(endpoint=faulty.url, region="us-east-1", credentials=_Renewed(str(keys))),
+        )
+        .snapshot()
+        .scan()
+        .build()
+    )
+    object_store.keys_seen.clear()
+    batches = plan.to_batches()
+    read = [next(batches)]
+    keys.write_text("second")
+    read += list(batches)
+    assert sorted(pa.Table.from_batches(read).column("id").to_pylist()) == EXPECTED
+    assert object_store.keys_seen == {"first", "second"}
+
+
+def test_keys_that_expire_in_the_middle_of_a_query_are_named(faulty: FaultyProxy, location: str) -> None:
+    plan = lakescan.open(location, storage=told(faulty)).snapshot().scan().build()
+    batches = plan.to_batches()
+    next(batches)
+    faulty.fault = lambda number, asked: EXPIRED
+    with pytest.raises(ExpiredCredentials, match=re.escape(location) + r"/\S+\.parquet .* have expired.*provider"):
+        list(batches)
