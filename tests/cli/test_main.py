@@ -51,6 +51,18 @@ def test_every_subcommand_that_answers_has_json(command: Command) -> None:
         assert "--json" in command(name, "--help").out, name
 
 
+def test_no_command_waits_for_pandas() -> None:
+    program = (
+        "import sys\n"
+        "from lakescan.cli.main import run\n"
+        f"sys.argv = ['lakescan', 'query', 'SELECT count(*) FROM delta.`{ORDERS}`']\n"
+        "try:\n    run()\nfinally:\n    print('pandas' in sys.modules, 'pyspark' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "4856" in ran.stdout.replace(",", "")
+    assert ran.stdout.endswith("False False\n")
+
+
 @pytest.mark.parametrize("name", READING)
 def test_a_path_without_a_table_is_one_sentence(name: str, command: Command, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path):

@@ -44,9 +44,9 @@ def hudi(folder: Path) -> Path:
     return sample_table("logs_v6").unpack(folder)
 
 
-def rows(table: Any) -> pa.Table:
-    read = table.snapshot().scan().build().to_arrow()
-    return read.sort_by([(read.column_names[0], "ascending")])
+def rows(table: Any) -> list[str]:
+    """The rows in some order, as text: a NaN is not equal to itself."""
+    return sorted(map(repr, table.snapshot().scan().build().to_arrow().to_pylist()))
 
 
 def by_key(store: AzureStore) -> dict[str, str]:
@@ -60,10 +60,10 @@ def test_a_table_reads_as_on_local_disk_by_a_key_and_by_a_signature(
     local = make(tmp_path / "table")
     location = azure_store.put(local, f"table of {make.__name__}")
     expected = rows(lakescan.open(local))
-    assert expected.num_rows > 0
+    assert expected
     by_signature = {**azure_store.where, "fs.azure.sas.fixed.token": f"?{azure_store.signature()}"}
     for options in (by_key(azure_store), by_signature):
-        assert rows(lakescan.open(location, storage=options)).equals(expected)
+        assert rows(lakescan.open(location, storage=options)) == expected
 
 
 def test_a_table_has_versions_and_commit_times_in_azure(azure_store: AzureStore, tmp_path: Path) -> None:

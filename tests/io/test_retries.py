@@ -79,7 +79,8 @@ def test_a_store_that_keeps_failing_is_one_error_that_names_the_file_after_as_ma
     by_file: dict[str, list[float]] = {}
     for _, asked, when in faulty.spoiled:
         by_file.setdefault(asked, []).append(when)
-    assert max(map(len, by_file.values())) == 3
+    # A connection that was kept and is no more is asked once more by the HTTP client itself.
+    assert max(map(len, by_file.values())) in ({3, 4} if fault == RESET else {3})
 
 
 def test_a_retry_waits_longer_each_time_and_not_always_as_long(faulty: FaultyProxy, location: str) -> None:

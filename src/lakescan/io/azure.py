@@ -165,6 +165,9 @@ def file_system(settings: AzureSettings, location: str) -> pafs.FileSystem:
     scheme = "http" if settings.is_plain else "https"
     credentials = settings.credentials or AzureCredentials()
     given: dict[str, Any] = {name: value for name, value in vars(credentials).items() if value}
+    if credentials.sas_token:
+        # Arrow puts it behind the store's address as it is.
+        given["sas_token"] = f"?{credentials.sas_token}"
     try:
         return pafs.AzureFileSystem(
             settings.account,

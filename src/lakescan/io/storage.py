@@ -28,7 +28,7 @@ _OF_STORE = ("AWS Error", "Azure Error", "google::cloud::Status(")
 # How stores say that keys, a token or a signature are no longer valid.
 _EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "Signature not valid in the specified time frame", "ExpiredAuth")
 # S3 answers the request for a file's size without a word of why it was refused.
-_UNSAID = "HeadObject operation: No response body"
+_UNSAID, _REFUSED = "HeadObject operation: No response body", ("ACCESS_DENIED", "(HTTP status 400)")
 # How it says that the bucket of a listing in S3 is not there (other requests say of a file in such a bucket that it is
 # missing), and the folder of one in Google's store.
 _MISSING = ("AWS Error NO_SUCH_BUCKET", "No such file or directory '")
@@ -178,7 +178,7 @@ class Storage:
 
     def _told(self, path: str, text: str) -> str:
         """What the store says of a request that it refused without a reason: a listing is refused with one."""
-        if _UNSAID not in text:
+        if _UNSAID not in text or not any(part in text for part in _REFUSED):
             return text
         filesystem, resolved = self._resolve(path)
         try:

@@ -69,7 +69,9 @@ class _Side:
     """Whether it may have a value that is not NaN."""
 
 
-_YES, _NO, _UNKNOWN = pa.scalar(True), pa.scalar(False), pa.scalar(None)
+# Not by `pa.scalar`: where pandas is installed it imports it, which would take longer than importing Lakescan.
+_UNKNOWN = pa.nulls(1)[0]
+_YES, _NO = pc.is_null(pa.nulls(1))[0], pc.is_valid(pa.nulls(1))[0]
 _ANYTHING = _Side(_UNKNOWN, _UNKNOWN, _YES, _YES, _YES, _YES)
 _NULL = _Side(_UNKNOWN, _UNKNOWN, _NO, _NO, _YES, _NO)
 _NAN = _Side(_UNKNOWN, _UNKNOWN, _YES, _YES, _NO, _NO)

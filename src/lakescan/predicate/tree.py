@@ -55,7 +55,9 @@ class Literal:
     type: pa.DataType
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", pa.scalar(self.value, self.type).as_py())
+        # Arrow imports pandas, where it is installed, for the first scalar that it makes: not while this is imported.
+        if self.value is not None:
+            object.__setattr__(self, "value", pa.scalar(self.value, self.type).as_py())
 
     @property
     def scalar(self) -> pa.Scalar:

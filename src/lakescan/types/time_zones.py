@@ -48,7 +48,6 @@ _SHORT = {
     "HST": "-10:00",
 }
 _UTC = frozenset({"Z", "UTC", "GMT", "UT"})
-_MICROSECOND = pa.scalar(1, pa.duration("us"))
 
 
 def short_zone(name: str) -> str:
@@ -86,6 +85,6 @@ def instants(local: pa.Array, zone: str) -> pa.Array:
     if not pc.any(skipped).as_py():
         return moments.cast(target)
     # Arrow gives the end of the gap. Java counts with the offset from before it, which is that of a moment earlier.
-    before = pc.subtract(moments, _MICROSECOND)
+    before = pc.subtract(moments, pa.scalar(1, pa.duration("us")))
     offset = pc.subtract(pc.local_timestamp(before), before.cast(target).cast(pa.timestamp("us")))
     return pc.if_else(skipped, pc.subtract(local, offset).cast(target), moments.cast(target))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lakescan.types.columns import member
 
-_STORED = pa.array(["u", "p", "i"])
+_STORED = ("u", "p", "i")
 _NEEDED_OF_VECTOR = ("storageType", "pathOrInlineDv", "sizeInBytes", "cardinality")
 
 
@@ -40,7 +40,7 @@ def broken_vector(vector: pa.Array | pa.ChunkedArray, called: str) -> str | None
     for name in _NEEDED_OF_VECTOR:
         if member(vector, name).null_count != vector.null_count:
             return f"it has {called} whose deletion vector has no {name}"
-    if _any(pc.invert(pc.is_in(member(vector, "storageType").drop_null(), value_set=_STORED))):
+    if _any(pc.invert(pc.is_in(member(vector, "storageType").drop_null(), value_set=pa.array(_STORED)))):
         return f"it has {called} whose deletion vector is stored in none of the ways u, p and i"
     for name in ("sizeInBytes", "cardinality", "offset"):
         if _any(pc.less(member(vector, name), 0)):

@@ -9,6 +9,7 @@ unknown.
 
 import json
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -35,7 +36,7 @@ _CHUNK = 1024
 _ROWS_FIRST = r'^\s*\{\s*"numRecords"\s*:\s*(?P<rows>\d{1,18})\s*[,}]'
 _PREFIX = 32
 _LAST_CHARACTER = "\U0010ffff"
-_MILLISECOND = pa.scalar(1000, pa.duration("us"))
+_MILLISECOND = timedelta(milliseconds=1)
 # Digits that a double always keeps, and how much more than its rounding error a bound is moved.
 _EXACT_DIGITS = 15
 _ROUNDING = 2.0**-46
@@ -175,7 +176,7 @@ def _lower(values: pa.Array, once_float: bool) -> pa.Array:
         return _moved(values, -_ROUNDING)
     if not pa.types.is_timestamp(values.type):
         return values
-    moved = pc.subtract(values, _MILLISECOND)
+    moved = pc.subtract(values, pa.scalar(_MILLISECOND, pa.duration("us")))
     # Beyond the last moment there is, Arrow counts on from the other end; such a bound is unknown.
     return pc.if_else(pc.less(moved, values), moved, pa.scalar(None, values.type))
 
@@ -184,7 +185,7 @@ def _upper(values: pa.Array, once_float: bool) -> pa.Array:
     if once_float and pa.types.is_float64(values.type):
         return pc.max_element_wise(values, _next_float(values, np.inf), skip_nulls=False)
     if pa.types.is_timestamp(values.type):
-        moved = pc.add(values, _MILLISECOND)
+        moved = pc.add(values, pa.scalar(_MILLISECOND, pa.duration("us")))
         return pc.if_else(pc.greater(moved, values), moved, pa.scalar(None, values.type))
     if pa.types.is_decimal(values.type):
         return _moved(values, _ROUNDING)
