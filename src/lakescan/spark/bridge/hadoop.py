@@ -12,6 +12,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from lakescan.errors import InvalidOption
+from lakescan.io import azure
 from lakescan.io.configuration import (
     FROM_ENVIRONMENT,
     OPTIONS,
@@ -43,9 +44,12 @@ def storage_at(bridge: Bridge, path: str | os.PathLike[str], options: Mapping[st
 def session_storage(bridge: Bridge, prefix: str) -> StorageConfiguration:
     """What the session says of the store whose options begin so; a secret in it is shown nowhere."""
     told = bridge.spark._jsparkSession.sessionState().newHadoopConf()
-    # Of a context that ran already, a session's builder gives such a name to the session alone. Hadoop presets so many
-    # options of S3 that these are asked for by name.
-    own = _below(bridge, told, _OF_SPARK + prefix) | _below(bridge, told, _OF_BUCKETS if prefix == _S3 else prefix)
+    # Of a context that ran already, a session's builder gives such a name to the session alone.
+    own = _below(bridge, told, _OF_SPARK + prefix)
+    for buckets_or_accounts in (_OF_BUCKETS, azure.PREFIX):
+        if buckets_or_accounts.startswith(prefix):
+            below = _below(bridge, told, buckets_or_accounts)
+            own |= {name: value for name, value in below.items() if name not in OPTIONS}
     for name in OPTIONS:
         value = told.get(name) if name.startswith(prefix) else None
         if value is not None and list(told.getPropertySources(name) or ())[-1:] != [_PRESETS]:
