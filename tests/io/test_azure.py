@@ -108,6 +108,7 @@ def test_a_refusal_is_named_and_shows_no_secret(azure_store: AzureStore, tmp_pat
         with pytest.raises(StorageFailure, match=r"^abfs://.*_delta_log.* 403 ") as refused:
             lakescan.open(location, storage=options).snapshot()
         shown = "".join(traceback.format_exception(refused.value)) + repr(StorageConfiguration.from_options(options))
+        assert "\n" not in str(refused.value)
         assert secret not in shown
         assert signed not in shown
 

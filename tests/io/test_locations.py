@@ -1,10 +1,11 @@
 from urllib.parse import quote
 
+import pyarrow.fs as pafs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakescan.errors import UnsupportedLocation
+from lakescan.errors import StorageFailure, UnsupportedLocation
 from lakescan.io.locations import Location, has_scheme, locate
 from lakescan.io.storage import Storage
 
@@ -77,3 +78,30 @@ def test_what_opens_a_store_is_not_taken_from_a_location_nor_shown(location: str
         Storage.at(location).has_folder("_delta_log")
     assert str(error.value).startswith(f"{shown} ")
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "named"),
+    [
+        (
+            "Unable to load libjvm\ndlopen(a) failed\ndlopen(b) failed",
+            UnsupportedLocation,
+            "install Hadoop's native client",
+        ),
+        ("Prior attempt to load libhdfs failed", UnsupportedLocation, "CLASSPATH"),
+        ("HDFS connection failed\nJava said more", StorageFailure, "HDFS connection failed. Check"),
+    ],
+)
+def test_hdfs_without_hadoops_library_is_one_sentence_that_says_what_to_install(
+    said: str, error: type[Exception], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class _Arrow:
+        @staticmethod
+        def from_uri(uri: str) -> None:
+            raise OSError(said)
+
+    monkeypatch.setattr(pafs, "FileSystem", _Arrow)
+    with pytest.raises(error, match=named) as refused:
+        Storage.at("hdfs://name-node:8020/t").list_from("")
+    assert "dlopen" not in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -112,10 +112,18 @@ def file_system(store: str, location: str, configuration: StorageConfiguration) 
         return _opened(store, settings)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         if store.startswith(_HDFS):
-            raise UnsupportedLocation(location, f"{error}. {_WITHOUT_LIBHDFS}") from error
+            raise _without_hdfs(location, str(error)) from None
         # Arrow asks S3 for a bucket's region where no endpoint is given.
         is_of_store = settings is not None and isinstance(error, OSError)
         raise (StorageFailure if is_of_store else UnsupportedLocation)(location, str(error)) from error
+
+
+def _without_hdfs(location: str, text: str) -> LakescanError:
+    """Why HDFS was not reached; Arrow's text goes on with every place at which it looked for a library."""
+    first = text.partition("\n")[0]
+    if "libhdfs" in first or "libjvm" in first:
+        return UnsupportedLocation(location, f"{first}. {_WITHOUT_LIBHDFS}")
+    return StorageFailure(location, first)
 
 
 def store_settings(store: str, location: str, configuration: StorageConfiguration) -> Settings | None:

@@ -200,4 +200,6 @@ def failure_of_store(name: str, error: Exception) -> StorageFailure | None:
 
 
 def _failure(name: str, text: str) -> StorageFailure:
-    return (ExpiredCredentials if any(part in text for part in _EXPIRED) else StorageFailure)(name, text)
+    # Azure's says the same in several lines.
+    sentence = " ".join(text.split())
+    return (ExpiredCredentials if any(part in text for part in _EXPIRED) else StorageFailure)(name, sentence)
