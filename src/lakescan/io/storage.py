@@ -26,7 +26,12 @@ from lakescan.io.secrets import masked
 # How Arrow says that a store has failed.
 _OF_STORE = ("AWS Error", "Azure Error", "google::cloud::Status(")
 # How stores say that keys, a token or a signature are no longer valid.
-_EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "Signature not valid in the specified time frame", "ExpiredAuth")
+_EXPIRED = (
+    "ExpiredToken",
+    "TokenRefreshRequired",
+    "Signature not valid in the specified time frame",
+    "ExpiredAuthenticationToken",
+)
 # S3 answers the request for a file's size without a word of why it was refused.
 _UNSAID, _REFUSED = "HeadObject operation: No response body", ("ACCESS_DENIED", "(HTTP status 400)")
 # How it says that the bucket of a listing in S3 is not there (other requests say of a file in such a bucket that it is
