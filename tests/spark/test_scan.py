@@ -55,6 +55,19 @@ def test_a_partition_filter_is_claimed_and_skips_files(spark: SparkSession, tabl
     assert "Filter (" not in plan(frame)
 
 
+def test_a_plan_of_many_files_does_not_say_who_reads_before_they_are_read(
+    spark: SparkSession, table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakescan.spark.dsv2.scan._DESCRIBED_FILES", 3)
+    assert "tasks=[" in plan(query(spark, table, "SELECT id FROM TABLE WHERE day = DATE '2024-01-02'"))
+    frame = query(spark, table, "SELECT name FROM TABLE")
+    assert "lakescan delta" in plan(frame)
+    assert "tasks=[" not in plan(frame)
+    assert frame.count() == 38
+    assert len(frame.collect()) == 38
+    assert "tasks=[" in plan(frame)
+
+
 def test_another_filter_skips_files_and_is_evaluated_by_spark_too(spark: SparkSession, table: DeltaBuilder) -> None:
     frame = query(spark, table, "SELECT id FROM TABLE WHERE id < 5")
     assert sorted(row.id for row in frame.collect()) == [0, 1, 2, 3, 4]
