@@ -54,7 +54,8 @@ def session(**conf: Any) -> "SparkSession":
 def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
     """Make ``delta.`/path` ``, ``hudi.`/path` `` and `lake.<name>` work in a session; twice is the same as once.
 
-    Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true.
+    Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true: then what is
+    read by it, in SQL or by `format("delta")`, is read by Lakescan, and all else stays Delta's.
     """
     from lakescan.spark.dsv2.install import install_catalogs
 

@@ -1,6 +1,5 @@
-"""Options, names of files and claimed names: the same as with Delta Spark in the same session."""
+"""Options and names of files: the same as with Delta Spark in the same session."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +26,6 @@ def path(delta_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     delta_spark.sql(f"INSERT INTO delta.`{table}` VALUES (3, 'a b'), (4, 'é')")
     delta_spark.sql(f"DELETE FROM delta.`{table}` WHERE id = 1")
     return table
-
-
-@pytest.fixture
-def claimed(delta_spark: SparkSession) -> SparkSession:
-    return lakescan.install(delta_spark.newSession(), claim_delta=True)
 
 
 def outcome(make: Any) -> Any:
@@ -87,23 +81,3 @@ def test_input_file_name_is_the_one_that_delta_gives(delta_spark: SparkSession, 
     theirs = delta_spark.read.format("delta").load(path).select("id", input_file_name())
     ours = lakescan.read(delta_spark, path, options={"lakescan.pushdown.plain_files": plain})
     assert sorted(map(tuple, ours.select("id", input_file_name()).collect())) == sorted(map(tuple, theirs.collect()))
-
-
-def test_a_claimed_name_leaves_to_delta_what_it_does_not_serve(claimed: SparkSession, tmp_path: Path) -> None:
-    name = f"delta.`{tmp_path}/t`"
-    claimed.sql(f"CREATE TABLE {name} (id BIGINT, v STRING) USING delta")
-    claimed.sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
-    claimed.sql(f"DELETE FROM {name} WHERE id = 1")
-    claimed.sql(f"UPDATE {name} SET v = 'z' WHERE id = 2")
-    merge = "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)"
-    claimed.sql(f"MERGE INTO {name} t USING (SELECT 3 AS id, 'x' AS v UNION SELECT 4, 'y') s ON t.id = s.id {merge}")
-    frame = claimed.sql(f"SELECT id, v FROM {name} ORDER BY id")
-    assert [tuple(row) for row in frame.collect()] == [(2, "z"), (4, "y")]
-    assert lakescan.report(frame).scans, "Lakescan reads it"
-    history = claimed.sql(f"DESCRIBE HISTORY {name}").collect()
-    assert [row.operation for row in history] == ["MERGE", "UPDATE", "DELETE", "WRITE", "CREATE TABLE"]
-    assert claimed.sql(f"DESCRIBE DETAIL {name}").collect()[0].format == "delta"
-    assert "id" in [row.col_name for row in claimed.sql(f"DESCRIBE TABLE {name}").collect()]
-    claimed.sql(f"OPTIMIZE {name}")
-    claimed.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
-    assert claimed.sql(f"SELECT count(*) AS n FROM {name}").collect()[0].n == 2

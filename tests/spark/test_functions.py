@@ -52,10 +52,17 @@ def test_a_history_is_told_of_a_name_and_of_a_path(named: SparkSession, table: D
 
 def test_a_detail_is_told_of_a_name_and_of_a_path(named: SparkSession, table: DeltaBuilder) -> None:
     snapshot = lakescan.open(table.path).snapshot()
-    for sql in ("DESCRIBE DETAIL told", f"DESC DETAIL delta.`{table.path}`", "SELECT * FROM lake_detail('told')"):
+    names = {
+        "DESCRIBE DETAIL told": "spark_catalog.default.told",
+        f"DESC DETAIL delta.`{table.path}`": None,
+        f'DESC DETAIL "{table.path}"': None,
+        "SELECT * FROM lake_detail('told')": "spark_catalog.default.told",
+    }
+    for sql, name in names.items():
         (row,) = named.sql(sql).collect()
+        assert (row.name, row.clusteringColumns) == (name, [])
         assert (row.format, row.numFiles, row.sizeInBytes) == ("delta", snapshot.num_files, snapshot.size_in_bytes)
-        assert (row.location, row.partitionColumns) == (table.path, [])
+        assert (row.location, row.partitionColumns) == (f"file:{table.path}", [])
         assert row.properties == dict(snapshot.properties)
         assert "deletionVectors" in row.tableFeatures
         assert row.lastModified.timestamp() == 3

@@ -288,3 +288,14 @@ def test_names_in_a_hive_metastore_are_read_in_every_process_and_no_folder_is_de
         assert answer == expected
         assert left == ["managed", "trips_rt"]
     assert sorted(Path(built.path).rglob("*")) == files
+
+
+def test_a_view_made_beside_another_engines_catalog_is_read_without_that(named: SparkSession) -> None:
+    named.sql("CREATE OR REPLACE VIEW seen AS SELECT id FROM kept WHERE day = 'b'")
+    # Spark keeps a view's settings with it, those of the session's catalogs too.
+    setting = "view.sqlConfig.spark.sql.catalog.spark_catalog"
+    named.sql(f"ALTER VIEW seen SET TBLPROPERTIES ('{setting}' = 'org.apache.spark.sql.delta.catalog.DeltaCatalog')")
+    try:
+        assert ids(named.table("seen")) == [2, 3]
+    finally:
+        named.sql("DROP VIEW seen")

@@ -105,11 +105,11 @@ def pinned(snapshot: Snapshot, given: Mapping[str, str]) -> dict[str, str]:
     return format_named(snapshot.format).pinned(snapshot, given)
 
 
-def detail(table: Table) -> pa.Table:
-    """What a table is now, in one row."""
+def detail(table: Table, known: Mapping[str, str]) -> pa.Table:
+    """What a table is now, in one row, with what is known of it by who asks."""
     snapshot = table.snapshot()
     own = format_named(table.format).detail
-    return detail_of(snapshot, {} if own is None else own(table, snapshot))
+    return detail_of(snapshot, {**({} if own is None else own(table, snapshot)), **known})
 
 
 def sets_rows(format_: str, name: str) -> bool:

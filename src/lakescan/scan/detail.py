@@ -28,7 +28,6 @@ SCHEMA = pa.schema(
         ("minReaderVersion", pa.int32()),
         ("minWriterVersion", pa.int32()),
         ("tableFeatures", _TEXTS),
-        ("statistics", pa.map_(pa.string(), pa.int64())),
     ]
 )
 

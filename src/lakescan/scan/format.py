@@ -27,6 +27,8 @@ class OwnCatalog:
     """Whether it takes a path for a name, so that statements which write can be left to it."""
     switch: str | None = None
     """A Spark setting of the format's by which a session says whether another reader reads its tables."""
+    packages: tuple[str, ...] = ()
+    """The engine's Java packages: what these read by the format's name is theirs, whoever claims the name."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,11 @@ FORMAT = Format(
     range_asked=options.range_asked,
     pinned=options.pinned,
     pin_stream=_pin_stream,
-    own_catalog=OwnCatalog("org.apache.spark.sql.delta.catalog.DeltaCatalog", serves_paths=True),
+    own_catalog=OwnCatalog(
+        "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        serves_paths=True,
+        packages=("io.delta.", "org.apache.spark.sql.delta."),
+    ),
     detail=delta_detail,
 )
 

@@ -16,6 +16,7 @@ _BY_WRITER_VERSION = {
     6: ("identityColumns",),
 }
 _LISTED = 7
+_CLUSTERED = "clustering"
 
 
 def delta_detail(table: DeltaTable, snapshot: DeltaSnapshot) -> dict[str, Any]:
@@ -30,6 +31,8 @@ def delta_detail(table: DeltaTable, snapshot: DeltaSnapshot) -> dict[str, Any]:
         "description": metadata.description,
         "createdAt": None if metadata.created_ms is None else metadata.created_ms * 1000,
         "lastModified": pc.max(table.history(1)["timestamp"]).as_py(),
+        # By which columns a table is clustered is in its domain metadata, which is not read: null, and not none.
+        "clusteringColumns": None if _CLUSTERED in features else [],
         "minReaderVersion": protocol.reader_version,
         "minWriterVersion": protocol.writer_version,
         "tableFeatures": sorted(features),

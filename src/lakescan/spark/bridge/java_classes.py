@@ -86,6 +86,23 @@ def named_source(bridge: "Bridge", name: str) -> JavaClasses | None:
         return known[name]
 
 
+def is_present(bridge: "Bridge", name: str) -> bool:
+    """Whether the driver has a class of that name."""
+    return _loader(bridge).getResource(f"{name.replace('.', '/')}.class") is not None
+
+
+def claim_source(bridge: "Bridge", name: str, reader: str, owners: Sequence[str]) -> None:
+    """Let what a session reads by the name of another's data source be read by one of ours.
+
+    Owners are the packages whose code goes on reading by the name as before.
+    """
+    methods = driver_class(bridge, "ClaimedSource").getMethods()
+    put = next(method for method in methods if method.getName() == "put")
+    analyzer = bridge.spark._jsparkSession.sessionState().analyzer()
+    packages = bridge.array("java.lang.String", owners)
+    put.invoke(None, bridge.array("java.lang.Object", [analyzer, name, reader, packages]))
+
+
 def count_and_size(bridge: "Bridge") -> tuple[str, str] | None:
     """The names of the classes of metrics, which the driver's threads know from now on; None where they cannot."""
     with _sending:
@@ -106,7 +123,7 @@ def _add_metrics(bridge: "Bridge") -> bool:
 
 def _add_source(bridge: "Bridge", name: str) -> JavaClasses | None:
     loader, full = _loader(bridge), f"{name}.DefaultSource"
-    if loader.getResource(f"{full.replace('.', '/')}.class") is not None:
+    if is_present(bridge, full):
         return None
     if _open_loader(bridge, loader) is None:
         raise UnsupportedSpark(

@@ -235,7 +235,7 @@ class Bridge:
         plugin = self._catalogs.get(name)
         return self.python_object(plugin.get()) if plugin.isDefined() else None
 
-    def put_catalog(self, name: str, catalog: Proxy) -> None:
+    def put_catalog(self, name: str, catalog: Proxy | JavaObject) -> None:
         self._catalogs.put(name, catalog)
 
     def remove_catalog(self, name: str) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lakescan.io.locations import plain
-from lakescan.spark.bridge.java_classes import driver_classes
+from lakescan.spark.bridge.java_classes import driver_classes, is_present
 from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 
 _BUILT_IN = ("", "builtin")
-_SETTING = "spark.sql.catalog.spark_catalog"
+_NAME = "spark_catalog"
+_SETTING = f"spark.sql.catalog.{_NAME}"
 # Each extends the one before it; the release in which Spark has what it needs.
 _CLASSES = {"SessionNames": (4, 0), "since_4_2/SessionChanges": (4, 2), "since_4_3/SessionOptions": (4, 3)}
 
@@ -52,10 +53,11 @@ def kept_table(bridge: Bridge, namespace: tuple[str, ...], name: str) -> KeptTab
     )
 
 
-def serve_names(bridge: Bridge, catalog: Proxy, sources: Iterable[str]) -> None:
+def serve_names(bridge: Bridge, catalog: Proxy, sources: Iterable[str], others: Iterable[str]) -> None:
     """Let a catalog of ours load the tables of some data sources that the session's own catalog keeps.
 
-    Where the session has another's catalog in that place, it stays.
+    Where the session has another's catalog in that place, it stays. Others are the classes of such catalogs: a view
+    that was made in a session with one keeps its name and is resolved by it, which without its JAR Spark cannot load.
     """
     if bridge.spark.conf.get(_SETTING, "") not in _BUILT_IN:
         return
@@ -68,4 +70,7 @@ def serve_names(bridge: Bridge, catalog: Proxy, sources: Iterable[str]) -> None:
     if field.get(manager).getClass().getName() == made.getName():
         return
     arguments: list[JavaObject] = [state.catalog(), catalog, bridge.java_set(sources)]
-    field.set(manager, made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", arguments)))
+    served = made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", arguments))
+    field.set(manager, served)
+    if not any(is_present(bridge, name) for name in others):
+        bridge.put_catalog(_NAME, served)

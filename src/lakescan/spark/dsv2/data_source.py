@@ -5,7 +5,7 @@ name that another data source has stays its own. Only reads are served: a write 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -16,7 +16,7 @@ from lakescan.errors import InvalidOption, ReadOnly, WrongFormat
 from lakescan.io.locations import has_scheme, plain
 from lakescan.options import OF_A_SOURCE
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
-from lakescan.spark.bridge.java_classes import named_source
+from lakescan.spark.bridge.java_classes import claim_source, named_source
 from lakescan.spark.bridge.loads import Use, use_of_source
 from lakescan.spark.dsv2.ownership import is_read_here
 from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_stream, table_format
@@ -107,6 +107,14 @@ def install_sources(spark: SparkSession) -> list[str]:
             source.serve(NamedSource(bridge, name))
             served.append(name)
     return served
+
+
+def claim_sources(spark: SparkSession, claimed: Collection[str], served: Collection[str]) -> None:
+    """Read by the claimed names too, where another data source has them: in this session, and reads alone."""
+    for format_ in formats.FORMATS:
+        own = format_.own_catalog
+        if own is not None and format_.name in claimed and format_.name not in served:
+            claim_source(Bridge(spark), format_.name, NAME, own.packages)
 
 
 def check_source(spark: SparkSession, location: str, source: str, format_: str) -> None:

@@ -14,8 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakescan.errors import InvalidArgument, NotALakeTable
 from lakescan.formats import detail, options_of
+from lakescan.io.locations import has_scheme
 from lakescan.spark.bridge import Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.statements import local_plan, put_function, put_statements
+from lakescan.spark.dsv2.catalog import PathCatalog
 from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot
 
 # The option by which a read asks for changes, of formats that have one: its range may end at a version yet to come.
@@ -60,7 +62,11 @@ def _history(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
 
 
 def _detail(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
-    return _frame(bridge, detail(kept_open(bridge, _location(bridge, given[0]))))
+    location, name = _named_location(bridge, given[0])
+    table = kept_open(bridge, location)
+    # A path of this machine as Hadoop writes it.
+    known = {"location": table.location if has_scheme(table.location) else f"file:{table.location}"}
+    return _frame(bridge, detail(table, known if name is None else {**known, "name": name}))
 
 
 def _changes(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
@@ -93,9 +99,13 @@ def _kind(limit: Any) -> str:
 
 
 def _location(bridge: Bridge, table: str) -> str:
-    """Where a table is that is given by its path or by a name."""
+    return _named_location(bridge, table)[0]
+
+
+def _named_location(bridge: Bridge, table: str) -> tuple[str, str | None]:
+    """Where a table is that is given by its path or by a name, and its full name where it has one."""
     if "/" in table and "`" not in table:
-        return table
+        return table, None
     try:
         plan = local_plan(bridge, bridge.spark.table(table))
     except AnalysisException as missing:
@@ -105,8 +115,16 @@ def _location(bridge: Bridge, table: str) -> str:
         is_relation = leaf.getClass().getSimpleName() == "DataSourceV2Relation"
         loaded = bridge.python_object(leaf.table()) if is_relation else None
         if isinstance(loaded, SparkTable) and leaves.size() == 1:
-            return loaded.snapshot.location
+            return loaded.snapshot.location, _full_name(bridge, leaf)
     raise NotALakeTable(table)
+
+
+def _full_name(bridge: Bridge, relation: JavaObject) -> str | None:
+    """The name of a relation's table in its catalog; a path is none."""
+    catalog, identifier = relation.catalog(), relation.identifier()
+    if catalog.isEmpty() or identifier.isEmpty() or isinstance(bridge.python_object(catalog.get()), PathCatalog):
+        return None
+    return ".".join((catalog.get().name(), *identifier.get().namespace(), identifier.get().name()))
 
 
 def _frame(bridge: Bridge, rows: pa.Table) -> DataFrame:

@@ -18,7 +18,7 @@ from lakescan.io.configuration import is_storage_option
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.dsv2.catalog import NAMES, NameCatalog, PathCatalog
-from lakescan.spark.dsv2.data_source import install_sources
+from lakescan.spark.dsv2.data_source import claim_sources, install_sources
 from lakescan.spark.dsv2.functions import install_functions
 from lakescan.spark.dsv2.ownership import is_read_here, names_paths
 from lakescan.spark.dsv2.session_names import install_names
@@ -44,7 +44,9 @@ def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> Name
     if not isinstance(names, NameCatalog):
         names = NameCatalog(bridge, NAMES)
         bridge.put_catalog(NAMES, names)
-    install_names(spark, install_sources(spark))
+    served = install_sources(spark)
+    claim_sources(spark, claimed, served)
+    install_names(spark, served)
     install_functions(spark)
     return names
 

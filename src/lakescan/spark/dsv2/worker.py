@@ -69,23 +69,38 @@ def _rows_of_tasks(tasks: Iterator[pa.RecordBatch], planned: Callable[[Any], Str
 
 
 def shipped(work: Callable[[_Item], _Made]) -> Callable[[_Item], _Made]:
-    """The function as it travels: nothing of it is unpickled before a worker knows that it can be."""
+    """The function as it travels: nothing of it is unpickled before a worker knows that it can be.
+
+    A wheel of Lakescan's among the files that Spark sent is used as it is: PySpark has workers import from those that
+    end in .zip, .egg and .jar alone.
+    """
     pickled: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
 
     def unpacked(item: _Item) -> _Made:
+        import glob
+        import importlib.util
+        import os
         import pickle
         import sys
 
+        if importlib.util.find_spec("lakescan") is None:
+            # The folder of the files that Spark sent is among these.
+            folders = tuple(sys.path)
+            sys.path += [wheel for folder in folders for wheel in glob.glob(os.path.join(folder, "lakescan-*.whl"))]
         try:
             import lakescan  # noqa: F401
-        except ModuleNotFoundError:
+
+            found: Callable[[_Item], _Made] = pickle.loads(pickled)
+        except ModuleNotFoundError as missing:
+            package = str(missing.name).split(".")[0]
+            what = "Lakescan is" if package == "lakescan" else f"The package {package}, which Lakescan needs, is"
             raise ModuleNotFoundError(
-                f"Lakescan is not installed where Spark's Python workers run ({sys.executable}). Install it there, in "
-                "the release that the driver has, or set spark.pyspark.python to an interpreter that has it."
+                f"{what} not installed where Spark's Python workers run ({sys.executable}). Install it there, Lakescan "
+                "in the release that the driver has, send an environment that has it (--archives), or set "
+                "spark.pyspark.python to an interpreter that has it."
             ) from None
         # What it gives, not a generator around it: that would be one more frame in every error.
-        made: _Made = pickle.loads(pickled)(item)
-        return made
+        return found(item)
 
     return unpacked
 
