@@ -102,6 +102,8 @@ def shipped(work: Callable[[_Item], _Made]) -> Callable[[_Item], _Made]:
         # What it gives, not a generator around it: that would be one more frame in every error.
         return found(item)
 
+    # Annotations travel with a function, and these are names of this module: a worker without Lakescan has none.
+    unpacked.__annotations__ = {}
     return unpacked
 
 
