@@ -89,18 +89,14 @@ def shipped(work: Callable[[_Item], _Made]) -> Callable[[_Item], _Made]:
             sys.path += [wheel for folder in folders for wheel in glob.glob(os.path.join(folder, "lakescan-*.whl"))]
         try:
             import lakescan  # noqa: F401
-
-            found: Callable[[_Item], _Made] = pickle.loads(pickled)
-        except ModuleNotFoundError as missing:
-            package = str(missing.name).split(".")[0]
-            what = "Lakescan is" if package == "lakescan" else f"The package {package}, which Lakescan needs, is"
+        except ModuleNotFoundError:
             raise ModuleNotFoundError(
-                f"{what} not installed where Spark's Python workers run ({sys.executable}). Install it there, Lakescan "
-                "in the release that the driver has, send an environment that has it (--archives), or set "
-                "spark.pyspark.python to an interpreter that has it."
+                f"Lakescan is not installed where Spark's Python workers run ({sys.executable}). Install it there, in "
+                "the release that the driver has, or set spark.pyspark.python to an interpreter that has it."
             ) from None
         # What it gives, not a generator around it: that would be one more frame in every error.
-        return found(item)
+        made: _Made = pickle.loads(pickled)(item)
+        return made
 
     # Annotations travel with a function, and these are names of this module: a worker without Lakescan has none.
     unpacked.__annotations__ = {}
