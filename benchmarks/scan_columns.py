@@ -40,12 +40,12 @@ def rows_of(file: int) -> pa.Table:
     )
 
 
-def build(path: Path) -> DeltaTable:
+def build(path: Path, files: int = FILES) -> DeltaTable:
     """The table, written once and kept: a half-written one never gets the final name."""
     if not path.exists():
         unfinished = path.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
-        for file in range(FILES):
+        for file in range(files):
             write_deltalake(str(unfinished), rows_of(file), mode="append", target_file_size=1 << 30)
         unfinished.rename(path)
     return DeltaTable(str(path))

@@ -1,7 +1,7 @@
 """Lakescan: Delta Lake and Apache Hudi tables for PySpark through DataSource V2, from a plain `pip install`.
 
 `open` needs no Spark. `session`, `install`, `attach`, `read`, `changes`, `report` and `progress` are for a
-SparkSession; pyspark is imported when one of them is first used.
+SparkSession, classic or of Spark Connect; pyspark is imported when one of them is first used.
 """
 
 import os
@@ -57,6 +57,11 @@ def install(spark: "SparkSession", claim_delta: bool = False) -> "SparkSession":
     Where the session has Delta's own catalog, the name `delta` stays Delta's unless `claim_delta` is true: then what is
     read by it, in SQL or by `format("delta")`, is read by Lakescan, and all else stays Delta's.
     """
+    from lakescan.spark import connect_client
+
+    if connect_client.is_remote(spark):
+        connect_client.install(spark)
+        return spark
     from lakescan.spark.dsv2.install import install_catalogs
 
     install_catalogs(spark, claimed=["delta"] if claim_delta else [])
@@ -70,6 +75,10 @@ def attach(
 
     Options are those of `read`, for every query that uses the name.
     """
+    from lakescan.spark import connect_client
+
+    if connect_client.is_remote(spark):
+        return connect_client.attach(spark, name, path, options or {})
     from lakescan.spark.dsv2.install import attach_table
 
     attach_table(spark, name, path, options or {})
@@ -87,6 +96,10 @@ def read(
     Options are settings by name, for this DataFrame alone: `{"lakescan.pushdown.limit": False}`; of a Hudi table also
     `{"hoodie.datasource.query.type": "read_optimized"}`, which reads base files only.
     """
+    from lakescan.spark import connect_client
+
+    if connect_client.is_remote(spark):
+        return connect_client.read(spark, path, version, timestamp, options or {})
     from lakescan.spark.dsv2.table import read_table
 
     return read_table(spark, path, version, timestamp, options or {})
@@ -103,6 +116,10 @@ def changes(
     `start` and `end` are versions or times, both included; without an end the newest version. To the table's columns
     it adds `_change_type`, `_commit_version` and `_commit_timestamp`.
     """
+    from lakescan.spark import connect_client
+
+    if connect_client.is_remote(spark):
+        return connect_client.changes(spark, path, start, end)
     from lakescan.spark.dsv2.table import read_changes
 
     return read_changes(spark, path, start, end)
@@ -110,6 +127,10 @@ def changes(
 
 def report(df: "DataFrame") -> Report:
     """What each scan of a query by Lakescan considered, skipped and reads."""
+    from lakescan.spark import connect_client
+
+    if connect_client.is_remote(df):
+        connect_client.refuse_report()
     from lakescan.spark.query_report import report_of
 
     return report_of(df)

@@ -378,6 +378,17 @@ class UnsupportedSpark(LakescanError):
         super().__init__(why)
 
 
+class NotOnConnect(UnsupportedSpark):
+    """Something that a Spark Connect session cannot do from the client, or that its server lacks."""
+
+
+class ServerFailed(LakescanError):
+    """The server that `lakescan connect` starts could not start, or its Spark ended."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The Spark Connect server cannot run: {why}")
+
+
 class StoppedSession(LakescanError, ValueError):
     """A SparkSession that was stopped."""
 

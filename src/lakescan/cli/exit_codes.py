@@ -18,7 +18,7 @@ MEANINGS = {
     NOT_SUPPORTED: "the table or the machine needs something that Lakescan does not do, or has no Java",
     STORAGE: "the store could not be reached or refused, or the rows do not fit the memory",
     DAMAGED: "the table's log or a data file is missing or damaged",
-    INTERRUPTED: "Ctrl-C",
+    INTERRUPTED: "Ctrl-C; a server ends by it, and with 0",
 }
 
 # The first class that an error is an instance of decides.

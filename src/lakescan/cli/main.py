@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pkgutil import iter_modules
-from threading import Thread
+from threading import Event, Thread
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,7 @@ import click
 
 import lakescan
 from lakescan.cli import commands
+from lakescan.cli.ending import ask_to_end, take_sigterm
 from lakescan.cli.exit_codes import FAILED, INTERRUPTED, USAGE, exit_code
 from lakescan.errors import InternalError, LakescanError
 from lakescan.formats import FORMATS
@@ -74,10 +75,18 @@ def run() -> None:
     codes: list[int] = []
     # While Spark starts, what it says on stderr goes elsewhere.
     stderr = os.dup(2)
-    work = Thread(target=lambda: codes.append(main()), name=NAME, daemon=True)
-    work.start()
+    take_sigterm()
+    done = Event()
+
+    def work() -> None:
+        try:
+            codes.append(main())
+        finally:
+            done.set()
+
+    Thread(target=work, name=NAME, daemon=True).start()
     try:
-        work.join()
+        _wait(done)
     except KeyboardInterrupt:
         os.dup2(stderr, 2)
         if sys.stderr.isatty():
@@ -86,6 +95,19 @@ def run() -> None:
         sys.stderr.flush()
         os._exit(INTERRUPTED)
     sys.exit(codes[0] if codes else FAILED)
+
+
+def _wait(done: Event) -> None:
+    """Wait for the work. A command that can end by itself is told to on the first Ctrl-C; the second is for all.
+
+    A thread whose `join` was interrupted counts as ended, so it is not joined.
+    """
+    try:
+        done.wait()
+    except KeyboardInterrupt:
+        if not ask_to_end():
+            raise
+        done.wait()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

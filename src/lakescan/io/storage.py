@@ -101,6 +101,13 @@ class Storage:
             folders |= _folders_above(entry.name)
         return sorted(entries, key=lambda entry: entry.name), sorted(folders)
 
+    def folder_names(self) -> list[str]:
+        """The names of the folders directly in this one, in order; none where it is not there."""
+        filesystem, root = self._resolve("")
+        with self.named_failures(""):
+            infos = filesystem.get_file_info(pafs.FileSelector(root, allow_not_found=True))
+        return sorted(info.base_name for info in infos if info.type == pafs.FileType.Directory)
+
     def has_folder(self, folder: str) -> bool:
         filesystem, path = self._resolve(folder)
         with self.named_failures(folder):

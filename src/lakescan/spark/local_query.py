@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -15,22 +14,20 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from lakescan import errors
-from lakescan.errors import LakescanError, QueryFailed
+from lakescan.errors import QueryFailed
 from lakescan.spark.dsv2.install import attach_table
+from lakescan.spark.own_errors import own_error
 from lakescan.spark.session import make_session
 from lakescan.types.schema import arrow_schema, is_variant
 
 _ROWS_A_BATCH = 4096
-# An error of Lakescan's inside one of Spark's: by its condition from the driver, by its class from a worker.
-_OWN = re.compile(r"(?:\[LAKESCAN_(?P<condition>\w+)\]|lakescan\.errors\.(?P<name>\w+):) ?(?P<message>[^\n]*)")
 
 
 def spark_query(sql: str, tables: Mapping[str, str], options: Mapping[str, str], time_zone: str) -> DataFrame:
     """The query over tables that go by their names, and as `lake.<name>`; the process is in UTC from then on."""
     os.environ["TZ"] = "UTC"
     time.tzset()
-    with _without_the_noise_of_a_start():
+    with without_the_noise_of_a_start():
         spark = make_session({"app_name": "lakescan query", "spark_sql_session_timeZone": time_zone})
     for name, path in tables.items():
         attach_table(spark, name, path, options)
@@ -48,23 +45,9 @@ def named_failures() -> Iterator[None]:
     try:
         yield
     except PySparkException as failure:
-        raise _own_error(str(failure)) or QueryFailed(_first_sentence(str(failure))) from failure
+        raise own_error(str(failure)) or QueryFailed(_first_sentence(str(failure))) from failure
     finally:
         logging.disable(level)
-
-
-def _own_error(text: str) -> LakescanError | None:
-    match = _OWN.search(text)
-    if match is None:
-        return None
-    kinds = {kind.__name__.upper(): kind for kind in vars(errors).values() if isinstance(kind, type)}
-    kind = kinds.get((match["condition"] or match["name"]).replace("_", "").upper())
-    if kind is None or not issubclass(kind, LakescanError):
-        return None
-    # The message is made already.
-    error = kind.__new__(kind)
-    error.args = (match["message"].strip(),)
-    return error
 
 
 def _first_sentence(text: str) -> str:
@@ -72,7 +55,7 @@ def _first_sentence(text: str) -> str:
 
 
 @contextmanager
-def _without_the_noise_of_a_start() -> Iterator[None]:
+def without_the_noise_of_a_start() -> Iterator[None]:
     """Java and Spark say things on stderr when they start that are no part of an answer."""
     if os.environ.get("LAKESCAN_DEBUG"):
         yield

@@ -20,13 +20,19 @@ _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 
 
 def make_session(conf: Mapping[str, Any]) -> SparkSession:
-    settings: dict[str, Any] = _QUIET | {
-        key.replace("_", "."): str(value) for key, value in conf.items() if key not in ("master", "app_name")
-    }
+    settings = {key.replace("_", "."): str(value) for key, value in conf.items() if key not in ("master", "app_name")}
+    spark = started(settings, conf.get("app_name", "lakescan"), conf.get("master"))
+    install_catalogs(spark)
+    return spark
+
+
+def started(settings: Mapping[str, str], app_name: str, master: str | None = None) -> SparkSession:
+    """A quiet session with these settings, or the one that is active; `master` is asked of the environment first."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(conf.get("app_name", "lakescan")).config(map=settings)
-    if "master" in conf or not os.environ.get("MASTER"):
-        builder = builder.master(conf.get("master", "local[*]"))
+    given: dict[str, Any] = {**_QUIET, **settings}
+    builder = SparkSession.builder.appName(app_name).config(map=given)
+    if master is not None or not (os.environ.get("MASTER") or "spark.master" in settings):
+        builder = builder.master(master or "local[*]")
     fresh = SparkSession.getActiveSession() is None
     try:
         spark = builder.getOrCreate()
@@ -35,7 +41,6 @@ def make_session(conf: Mapping[str, Any]) -> SparkSession:
         raise
     if fresh:
         spark.sparkContext.setLogLevel("ERROR")
-    install_catalogs(spark)
     return spark
 
 

@@ -35,6 +35,8 @@ _SOURCES = (
 )
 # Spark finds the class of a metric by its name.
 _METRICS = ("CountMetric", "SizeMetric")
+# Each extends the one before it; the release in which Spark has what it needs.
+_CATALOG = {"ServedCatalog": (4, 0), "since_4_2/ServedChanges": (4, 2), "since_4_3/ServedOptions": (4, 3)}
 _sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _metrics: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 _sources: WeakKeyDictionary[Any, dict[str, JavaClasses | None]] = WeakKeyDictionary()
@@ -103,6 +105,26 @@ def claim_source(bridge: "Bridge", name: str, reader: str, owners: Sequence[str]
     put.invoke(None, bridge.array("java.lang.Object", [analyzer, name, reader, packages]))
 
 
+def catalog_class(bridge: "Bridge") -> JavaClasses:
+    """The class `LakeCatalog`, which Spark can make in every session of the JVM from now on, by its name."""
+    full = _PACKAGE + "LakeCatalog"
+    with _sending:
+        known = _sources.setdefault(bridge.gateway, {})
+        if full not in known:
+            compilers = _compiled_catalog(bridge, bridge.spark.version, _loader(bridge))
+            _add_to_driver(bridge, compilers, "catalog.jar", [full])
+            known[full] = bridge.java_class(_PACKAGE + "ServedCatalog")
+        return known[full]
+
+
+def _compiled_catalog(bridge: "Bridge", release: str, loader: Any) -> list[Any]:
+    has = tuple(int(part) for part in release.split(".")[:2])
+    names = [name for name, since in _CATALOG.items() if since <= has]
+    compilers = _compiled_in_order(bridge, names, loader)
+    text = f"package lakescan; public final class LakeCatalog extends {names[-1].rpartition('/')[2]} {{}}"
+    return [*compilers, _compiled(bridge, text, compilers[-1].getClassLoader())]
+
+
 def count_and_size(bridge: "Bridge") -> tuple[str, str] | None:
     """The names of the classes of metrics, which the driver's threads know from now on; None where they cannot."""
     with _sending:
@@ -130,8 +152,7 @@ def _add_source(bridge: "Bridge", name: str) -> JavaClasses | None:
             "This session's class loader takes no classes, so no data source can be added to it: read by "
             "lakescan.read(spark, path), or start the session from Python."
         )
-    text = _text_of("DefaultSource")
-    compiler = _compiled(bridge, text.replace("package lakescan;", f"package {name};", 1), loader)
+    compiler = _compiled(bridge, _text_of_source(name), loader)
     _add_to_driver(bridge, [compiler], f"{name}-source.jar", [full])
     return bridge.java_class(full)
 
@@ -176,9 +197,17 @@ def _jar_of(bridge: "Bridge", compilers: list[Any], name: str) -> Path:
     jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / name
     with zipfile.ZipFile(jar, "w") as archive:
         for compiler in compilers:
-            for compiled, code in compiler.getBytecodes().items():
-                archive.writestr(f"{compiled.replace('.', '/')}.class", bytes(code))
+            for path, code in _class_files(compiler):
+                archive.writestr(path, code)
     return jar
+
+
+def _class_files(compiler: Any) -> list[tuple[str, bytes]]:
+    return [(f"{name.replace('.', '/')}.class", bytes(code)) for name, code in compiler.getBytecodes().items()]
+
+
+def _text_of_source(name: str) -> str:
+    return _text_of("DefaultSource").replace("package lakescan;", f"package {name};", 1)
 
 
 def _loader(bridge: "Bridge") -> Any:

@@ -23,17 +23,18 @@ from lakescan.errors import (
     InternalError,
     LakescanError,
     NotASession,
+    NotOnConnect,
     ReadOnly,
     StoppedSession,
     UnsupportedFeature,
-    UnsupportedSpark,
     UnsupportedType,
 )
 from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import count_and_size, executor_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.python_source import register
+from lakescan.spark.bridge.python_source import register, registered_sources
 from lakescan.spark.dsv2.plain_files import PlainColumns
+from lakescan.table_names import CATALOG_CLASS
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
@@ -51,9 +52,9 @@ class Bridge:
         if spark is None or isinstance(spark, (str, os.PathLike)):
             raise NotASession(spark)
         if not hasattr(spark, "_jsparkSession"):
-            raise UnsupportedSpark(
-                "This is a Spark Connect session: it has no JVM in reach, which DataSource V2 needs. Use a classic "
-                "session (SparkSession.builder.master(...)), or lakescan.open(path) without Spark."
+            raise NotOnConnect(
+                "This session has no JVM in reach, which DataSource V2 needs. Use a classic session "
+                "(SparkSession.builder.master(...)) or Spark Connect with a server by `lakescan connect`."
             )
         self.spark = spark
         self._context: Any = spark.sparkContext
@@ -70,12 +71,7 @@ class Bridge:
 
     def of_calling_thread(self) -> "Bridge":
         """The session for which the calling thread works, which need not be the one that this bridge was made for."""
-        active = self.java_class("org.apache.spark.sql.classic.SparkSession").active()
-        # PySpark's own way to such an object would make it the session of `rdd.toDF` too.
-        session: Any = SparkSession.__new__(SparkSession)
-        context: Any = SparkContext._active_spark_context
-        session._sc, session._jsc, session._jvm, session._jsparkSession = context, context._jsc, context._jvm, active
-        return Bridge(session)
+        return Bridge(python_session(self.java_class("org.apache.spark.sql.classic.SparkSession").active()))
 
     # Plain values
 
@@ -233,7 +229,11 @@ class Bridge:
     def catalog(self, name: str) -> object | None:
         """The catalog of that name where it is one of ours, else None."""
         plugin = self._catalogs.get(name)
-        return self.python_object(plugin.get()) if plugin.isDefined() else None
+        if not plugin.isDefined():
+            return None
+        made = plugin.get()
+        # One that Spark made by its settings has ours inside.
+        return self.python_object(made.python() if made.getClass().getName() == CATALOG_CLASS else made)
 
     def put_catalog(self, name: str, catalog: Proxy | JavaObject) -> None:
         self._catalogs.put(name, catalog)
@@ -242,16 +242,9 @@ class Bridge:
         self._catalogs.remove(name)
 
     def register_data_source(self, source: type[DataSource]) -> None:
-        """Make `spark.read.format(source.name())` work in this session, where it does not yet.
-
-        Spark looks for the name in the active session, whichever session it is registered in.
-        """
-        session = self.spark._jsparkSession
-        if session.sessionState().dataSourceManager().dataSourceExists(source.name()):
+        """Make `spark.read.format(source.name())` work in this session, where it does not yet."""
+        if registered_sources(self).containsKey(source.name()):
             return
-        sessions = self.java_class("org.apache.spark.sql.classic.SparkSession")
-        active = sessions.getActiveSession()
-        sessions.setActiveSession(session)
         chosen = self._context.pythonExec
         # Spark remembers, with the source, which interpreter is to run it.
         self._context.pythonExec = self._worker_interpreter
@@ -259,10 +252,6 @@ class Bridge:
             register(self, source)
         finally:
             self._context.pythonExec = chosen
-            if active.isDefined():
-                sessions.setActiveSession(active.get())
-            else:
-                sessions.clearActiveSession()
 
     def time_travel(self, argument: Any) -> str | int | None:
         """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
@@ -393,6 +382,16 @@ class Bridge:
     def no_such_table(self, identifier: JavaObject) -> Py4JJavaError:
         missing = self.java_class("org.apache.spark.sql.catalyst.analysis.NoSuchTableException")(identifier)
         return Py4JJavaError(f"no table {identifier.toString()}", missing)
+
+
+def python_session(java_session: JavaObject) -> SparkSession:
+    """Python's object for a session that Java made."""
+    # PySpark's own way to such an object would make it the session of `rdd.toDF` too.
+    session: Any = SparkSession.__new__(SparkSession)
+    context: Any = SparkContext._active_spark_context
+    session._sc, session._jsc, session._jvm = context, context._jsc, context._jvm
+    session._jsparkSession = java_session
+    return session  # type: ignore[no-any-return]
 
 
 def _items(sequence: JavaObject) -> list[JavaObject]:

@@ -77,12 +77,28 @@ def session_catalog(bridge: Bridge) -> JavaObject:
     return bridge.spark._jsparkSession.sessionState().catalogManager().v2SessionCatalog()
 
 
-def namespaces(bridge: Bridge, names: Sequence[str]) -> JavaObject:
-    """Namespaces of one part each, as Java lists them."""
+def made_catalog(bridge: Bridge, name: str) -> object | None:
+    """The catalog of that name where it is one of ours; Spark makes it now where settings name it and it is not yet."""
+    sessions = bridge.java_class("org.apache.spark.sql.classic.SparkSession")
+    before = sessions.getActiveSession()
+    # A catalog is made for the session that is active.
+    sessions.setActiveSession(bridge.spark._jsparkSession)
+    try:
+        bridge.spark._jsparkSession.sessionState().catalogManager().catalog(name)
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+    return bridge.catalog(name)
+
+
+def namespaces(bridge: Bridge, names: Sequence[tuple[str, ...]]) -> JavaObject:
+    """Namespaces by their parts, as Java lists them."""
     gateway: Any = bridge.gateway
-    array = gateway.new_array(bridge.java_class("java.lang.String"), len(names), 1)
-    for at, name in enumerate(names):
-        array[at][0] = name
+    array = gateway.new_array(bridge.java_class("java.lang.String"), len(names), 0)
+    for at, parts in enumerate(names):
+        array[at] = bridge.array("java.lang.String", parts)
     return array
 
 

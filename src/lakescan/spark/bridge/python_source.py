@@ -29,7 +29,6 @@ def session_zone() -> str:
 
 def register(bridge: "Bridge", source: type[DataSource]) -> None:
     """Register a source with the session, as PySpark does but for its environment."""
-    session: Any = bridge.spark._jsparkSession
     plain: Any = _wrap_function(bridge.spark.sparkContext, source)
     java_class = driver_class(bridge, "SessionEnvironment")
     environment = java_class.getConstructors()[0].newInstance(
@@ -44,7 +43,16 @@ def register(bridge: "Bridge", source: type[DataSource]) -> None:
         plain.broadcastVars(),
         plain.accumulator(),
     )
-    # Not by the session's own way, which refuses a name that a Java class has too: ours has it, and leaves streams to
-    # this one.
-    sources = session.sessionState().dataSourceManager()
-    sources.registerDataSource(source.name(), bridge.java_class(_SOURCE)(function))
+    # Not by the session's own way, which refuses a name that a Java class has too: ours has it.
+    registered_sources(bridge).put(source.name(), bridge.java_class(_SOURCE)(function))
+
+
+def registered_sources(bridge: "Bridge") -> Any:
+    """The sources that a session was given, by name: a Java map.
+
+    Asked by its own methods, Spark would look for those that it finds by itself too, which takes a process of Python's.
+    """
+    manager = bridge.spark._jsparkSession.sessionState().dataSourceManager()
+    field = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
+    field.setAccessible(True)
+    return field.get(manager)

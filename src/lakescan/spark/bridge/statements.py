@@ -2,6 +2,7 @@
 
 from lakescan.spark.bridge.java_classes import driver_classes
 from lakescan.spark.bridge.jvm import Bridge
+from lakescan.spark.bridge.new_sessions import parser_below
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 
 _SPARKS_OWN = "org.apache.spark.sql.execution.SparkSqlParser"
@@ -25,6 +26,8 @@ def put_statements(bridge: Bridge) -> None:
     field = state.getClass().getDeclaredField("sqlParser")
     field.setAccessible(True)
     before = field.get(state)
+    if before.getClass().getName() != _SPARKS_OWN:
+        before = parser_below(bridge, before)
     if before.getClass().getName() != _SPARKS_OWN:
         return
     methods = driver_classes(bridge, ["Statements"]).getMethods()

@@ -9,6 +9,7 @@ from lakescan.spark.bridge.jvm import READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.tasks import Task, task_bytes
 from lakescan.stream.stream import Limits, Offset
+from lakescan.table_names import CATALOG_CLASS
 
 _STREAMING = READ + "streaming."
 
@@ -67,5 +68,7 @@ def share_catalogs(bridge: Bridge, running: Bridge) -> None:
     """
     own, copied = bridge._catalogs, running._catalogs
     for name in str(own.keys().mkString("\n")).splitlines():
-        if not copied.contains(name) and bridge.catalog(name) is not None:
-            copied.put(name, own.get(name).get())
+        if not copied.contains(name):
+            catalog = own.get(name).get()
+            if catalog.getClass().getName() == CATALOG_CLASS or bridge.python_object(catalog) is not None:
+                copied.put(name, catalog)

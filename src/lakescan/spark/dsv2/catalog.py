@@ -4,12 +4,14 @@ They only read: a statement that would write is refused, or left to the format's
 and it takes paths. Where a format's own switch is off, no table of that format is theirs.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from lakescan.errors import InvalidVersion, ReadOnly, TableNotFound, WrongFormat
+from lakescan.errors import InvalidName, InvalidOption, InvalidVersion, ReadOnly, TableNotFound, WrongFormat
 from lakescan.formats import format_at, format_named, no_table, state_options
+from lakescan.io.configuration import is_storage_option
 from lakescan.io.storage import Storage
 from lakescan.scan.format import AnyFormat
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
@@ -17,6 +19,7 @@ from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.bridge.loads import (
     load_options,
     loads_no_relation,
+    made_catalog,
     namespaces,
     no_such_namespace,
     session_catalog,
@@ -24,22 +27,18 @@ from lakescan.spark.bridge.loads import (
 )
 from lakescan.spark.dsv2.changelog import Changes, changes_of
 from lakescan.spark.dsv2.ownership import is_read_here, is_sessions_own
-from lakescan.spark.dsv2.table import SparkTable, kept_open, load_table, table_format
-
-NAMES = "lake"
+from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot, load_table, table_format
+from lakescan.table_names import DEFAULT, NAMES, NamedTable, Names, TableNames, check_name
 
 
 class LakeCatalog(Proxy):
     """A read-only catalog; subclasses say where a name's table is."""
 
-    _namespace: tuple[str, ...] = ()
-    """The one namespace, which need not be written."""
-
     def __init__(self, bridge: Bridge, name: str) -> None:
         super().__init__(bridge)
         self._catalog_name = name
 
-    def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
+    def _location(self, namespace: Names, name: str) -> str | None:
         """Where the table of a name is, None where there is no such name."""
         return None
 
@@ -59,11 +58,20 @@ class LakeCatalog(Proxy):
         names = self.bridge.array("java.lang.String", [self._catalog_name])
         return self.bridge.java_class(CATALOG + "Identifier").of(names, identifier.name())
 
-    def _options(self, name: str) -> Mapping[str, str]:
+    def _options(self, namespace: Names, name: str) -> Mapping[str, str]:
         """The read options of every scan of a table."""
         return {}
 
-    def _names(self) -> list[str]:
+    def _tables(self, namespace: Names) -> list[str]:
+        """The names in a namespace."""
+        return []
+
+    def _has_namespace(self, namespace: Names) -> bool:
+        """Tables that are paths have no namespaces but the one without a name."""
+        return not namespace
+
+    def _namespaces(self, inside: Names) -> list[Names]:
+        """The namespaces in another."""
         return []
 
     def initialize(self, name: str, options: JavaObject) -> None:
@@ -95,9 +103,11 @@ class LakeCatalog(Proxy):
 
     def listTables(self, namespace: JavaObject) -> JavaObject:
         identifier = self.bridge.java_class(CATALOG + "Identifier")
-        names = sorted(self._names()) if tuple(namespace) in ((), self._namespace) else []
+        if not self._has_namespace(tuple(namespace)):
+            raise no_such_namespace(self.bridge, namespace)
+        names = self._tables(tuple(namespace))
         # Spark's `listTables` cannot say the name of a table in no namespace.
-        inside = self.bridge.array("java.lang.String", self._namespace)
+        inside = self.bridge.array("java.lang.String", tuple(namespace) or DEFAULT)
         return self.bridge.array(CATALOG + "Identifier", [identifier.of(inside, name) for name in names])
 
     def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable | JavaObject:
@@ -115,7 +125,9 @@ class LakeCatalog(Proxy):
             self._refuse(location, format_)
             raise self.bridge.no_such_table(identifier)
         try:
-            return self._loaded(identifier, location, self._options(identifier.name()), when)
+            return self._loaded(
+                identifier, location, self._options(tuple(identifier.namespace()), identifier.name()), when
+            )
         except TableNotFound as missing:
             raise self.bridge.no_such_table(identifier) from missing
 
@@ -182,19 +194,17 @@ class LakeCatalog(Proxy):
             raise ReadOnly(f"the catalog {self._catalog_name}", statement)
         return own
 
-    # Namespaces: one where tables have names, and none where they are paths
-
     def listNamespaces(self, *namespace: JavaObject) -> JavaObject:
         inside = tuple(namespace[0]) if namespace else ()
-        if inside not in ((), self._namespace):
+        if not self._has_namespace(inside):
             raise no_such_namespace(self.bridge, namespace[0])
-        return namespaces(self.bridge, [] if inside else self._namespace)
+        return namespaces(self.bridge, self._namespaces(inside))
 
     def namespaceExists(self, namespace: JavaObject) -> bool:
-        return tuple(namespace) in ((), self._namespace)
+        return self._has_namespace(tuple(namespace))
 
     def loadNamespaceMetadata(self, namespace: JavaObject) -> JavaObject:
-        if tuple(namespace) not in ((), self._namespace):
+        if not self._has_namespace(tuple(namespace)):
             raise no_such_namespace(self.bridge, namespace)
         return self.bridge.java_map({})
 
@@ -221,7 +231,7 @@ class PathCatalog(LakeCatalog):
     def _claims(self, format_: str | None) -> bool:
         return format_ == self._catalog_name and super()._claims(format_)
 
-    def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
+    def _location(self, namespace: Names, name: str) -> str | None:
         return None if namespace or not name else name
 
     def _refuse(self, location: str | None, format_: str | None) -> None:
@@ -240,23 +250,64 @@ class PathCatalog(LakeCatalog):
 
 
 class NameCatalog(LakeCatalog):
-    """Tables by the name they were attached under: `lake.orders`, which is `lake.default.orders`."""
+    """Tables by names, those that were given and those that were attached: `lake.orders` is `lake.default.orders`."""
 
-    _namespace = ("default",)
-
-    def __init__(self, bridge: Bridge, name: str) -> None:
+    def __init__(self, bridge: Bridge, name: str, names: TableNames | None = None) -> None:
         super().__init__(bridge, name)
-        self.attached: dict[str, tuple[str, Mapping[str, str]]] = {}
+        self.attached: dict[str, NamedTable] = {}
+        self._given = names or TableNames()
 
-    def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
-        attached = self.attached.get(name.lower())
-        return None if namespace not in ((), self._namespace) or attached is None else attached[0]
+    def _opened(self, location: str) -> Storage:
+        return storage_at(self.bridge, location)
 
-    def _options(self, name: str) -> Mapping[str, str]:
-        return self.attached[name.lower()][1]
+    def _table(self, namespace: Names, name: str) -> NamedTable | None:
+        attached = self.attached.get(name.lower()) if namespace in ((), DEFAULT) else None
+        return attached or self._given.find(namespace, name, self._opened)
 
-    def _names(self) -> list[str]:
-        return list(self.attached)
+    def _location(self, namespace: Names, name: str) -> str | None:
+        table = self._table(namespace, name)
+        return None if table is None else table.location
+
+    def _options(self, namespace: Names, name: str) -> Mapping[str, str]:
+        table = self._table(namespace, name)
+        return {} if table is None else table.options
+
+    def _refuse(self, location: str | None, format_: str | None) -> None:
+        if format_ is None and any(table.location == location for table in self._given.given.values()):
+            # The name is known: what is wrong is where it points to.
+            raise no_table(Storage.at(str(location)))
+
+    def _tables(self, namespace: Names) -> list[str]:
+        attached = set(self.attached) if namespace in ((), DEFAULT) else set()
+        return sorted(attached.union(self._given.tables(namespace, self._opened)))
+
+    def _has_namespace(self, namespace: Names) -> bool:
+        return self._given.has_namespace(namespace, self._opened)
+
+    def _namespaces(self, inside: Names) -> list[Names]:
+        return self._given.namespaces(inside, self._opened)
+
+    def _shown(self, identifier: JavaObject) -> str:
+        inside = tuple(identifier.namespace())
+        parts = (*(inside if inside != DEFAULT else ()), identifier.name())
+        return ".".join([self._catalog_name, *(f"`{part}`" for part in parts)])
+
+
+def attach(bridge: Bridge, name: str, path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
+    """Give the table at a path a name in the session's catalog `lake`."""
+    check_name(name)
+    catalog = made_catalog(bridge, NAMES)
+    if not isinstance(catalog, NameCatalog):
+        raise InvalidName(name, f"the session's catalog {NAMES} is another's.")
+    kept = next((option for option in options if is_storage_option(option)), None)
+    if kept is not None:
+        raise InvalidOption(kept, "a name keeps no options of storage. Set it in the session: spark.conf.set(...).")
+    location = storage_at(bridge, path)
+    if format_at(location) is None:
+        raise no_table(location)
+    # A mistyped option is told here, where it is written, and not when a query runs.
+    _, asked = load_snapshot(bridge, location.location, options=options)
+    catalog.attached[name.lower()] = NamedTable(location.location, asked.options)
 
 
 def _moment(micros: int) -> datetime:

@@ -98,6 +98,11 @@ def install_sources(spark: SparkSession) -> list[str]:
     """Open the names of all formats, and `lakescan`, in the session's JVM: those that are ours, which are given."""
     bridge = Bridge(spark)
     bridge.register_data_source(LakescanDataSource)
+    return serve_sources(bridge)
+
+
+def serve_sources(bridge: Bridge) -> list[str]:
+    """The same without a word to the session itself."""
     any_format = named_source(bridge, NAME)
     others = [known.name for known in formats.FORMATS if any_format is None or not any_format.registered(known.name)]
     served = []

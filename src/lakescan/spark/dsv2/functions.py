@@ -1,9 +1,10 @@
-"""Table functions: what was done to a table, what it is, and what changed in it.
+"""Table functions: what was done to a table, what it is, what changed in it, and a name for it.
 
 `lake_history` and `lake_detail` are what the statements DESCRIBE HISTORY and DESCRIBE DETAIL stand for. A table is a
 name or a path. Of changes, a number is a version and text is a time; both ends are included.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -17,7 +18,7 @@ from lakescan.formats import detail, options_of
 from lakescan.io.locations import has_scheme
 from lakescan.spark.bridge import Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.statements import local_plan, put_function, put_statements
-from lakescan.spark.dsv2.catalog import PathCatalog
+from lakescan.spark.dsv2.catalog import PathCatalog, attach
 from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot
 
 # The option by which a read asks for changes, of formats that have one: its range may end at a version yet to come.
@@ -86,9 +87,21 @@ def _changes_by_path(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
     return bridge.data_frame(SparkTable(bridge, named, snapshot, asked), {})
 
 
+def _attach(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
+    """What `lakescan.attach` does, for who has only SQL. Spark may ask more than once: the last is the same."""
+    name, path = given[:2]
+    try:
+        options = json.loads(given[2]) if len(given) > 2 else {}
+    except ValueError as error:
+        raise InvalidArgument("lake_attach", "the third argument is JSON: '{\"versionAsOf\": 3}'") from error
+    attach(bridge, str(name), str(path), options)
+    return _frame(bridge, pa.table({"table": [f"lake.{name}"], "location": [str(path)]}))
+
+
 _FUNCTIONS: Mapping[str, tuple[str, int, Callable[[Bridge, list[Any]], DataFrame]]] = {
     "lake_history": ("table[, limit]", 2, _history),
     "lake_detail": ("table", 1, _detail),
+    "lake_attach": ("name, path[, options]", 3, _attach),
     "table_changes": ("table, start[, end]", 3, _changes),
     "table_changes_by_path": ("path, start[, end]", 3, _changes_by_path),
 }

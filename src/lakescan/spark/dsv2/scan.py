@@ -80,7 +80,8 @@ class SparkScan(BatchScan):
         divided = self._divided(self.last_run)
         who = ", ".join(f"{count} by {reader}" for reader, count in _readers(divided.tasks, divided.pieces))
         why = self._why(divided)
-        return f"{self.spec.description} tasks=[{who}{shown_reasons(why)}]"
+        files = self.last_run.planned.files.num_rows
+        return f"{self.spec.description} files=[{files}] tasks=[{who}{shown_reasons(why)}]"
 
     def toBatch(self) -> "SparkBatch":
         filters, self._runtime_filters = self._runtime_filters, []

@@ -1,0 +1,82 @@
+"""A server by `lakescan connect`, and clients of it, each a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# A client that cannot import Lakescan, as if it were not installed.
+WITHOUT_LAKESCAN = "import sys\nsys.modules['lakescan'] = None\n"
+_CLIENT = """
+import json, sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+answer = {}
+"""
+_END = "\nspark.stop()\nprint('ANSWER' + json.dumps(answer, default=str))\n"
+
+
+def processes(session: int) -> list[str]:
+    """The processes that a server's own session of the system has, each as its number and name."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        state, _, _, own = rest.split()[:4]
+        if int(own) == session and state != "Z":
+            found.append(f"{stat.parent.name} {name}")
+    return found
+
+
+def wait_for(what: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def started(*arguments: object) -> subprocess.Popen[str]:
+    """A server, in a session of the system that all of its processes belong to."""
+    words = [sys.executable, "-m", "lakescan", "connect", "--port", "0", "--conf", "spark.master=local[2]"]
+    words += ["--conf", "spark.driver.memory=1g", "--conf", "spark.sql.shuffle.partitions=2", *map(str, arguments)]
+    environment = {key: value for key, value in os.environ.items() if key != "PYSPARK_PYTHON"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=environment)
+
+
+@contextmanager
+def server(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server that runs, and its address."""
+    process = started(*arguments)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.startswith("sc://127.0.0.1:"), process.communicate()
+        yield process, address
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def ask(address: str, program: str, *arguments: object, has_lakescan: bool = False) -> Any:
+    """What a client program has put into `answer`; it has `spark`, and its arguments from `sys.argv[2]` on."""
+    text = ("" if has_lakescan else WITHOUT_LAKESCAN) + _CLIENT + program + _END
+    done = subprocess.run(
+        [sys.executable, "-c", text, address, *map(str, arguments)], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.split("ANSWER")[1])
