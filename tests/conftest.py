@@ -1,6 +1,7 @@
 """Fixtures that every test may use: the sample tables, an object store, and one Spark session for the whole run."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,9 @@ settings.load_profile("lakescan")
 
 # No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# A shell has what it runs in the background ignore Ctrl-C, and so would the processes that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

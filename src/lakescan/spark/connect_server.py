@@ -13,7 +13,14 @@ from pyspark.sql import SparkSession
 
 from lakescan.errors import MissingPackage, ServerFailed
 from lakescan.spark.bridge import Bridge
-from lakescan.spark.bridge.connect_service import HOST, PORT, jvm_has_ended, start_service, stop_service
+from lakescan.spark.bridge.connect_service import (
+    HOST,
+    PORT,
+    forget_java_objects,
+    jvm_has_ended,
+    start_service,
+    stop_service,
+)
 from lakescan.spark.dsv2.install import install_everywhere
 from lakescan.spark.session import started
 
@@ -39,6 +46,7 @@ class ConnectServer:
 
     def stop(self) -> None:
         if jvm_has_ended(self._bridge):
+            forget_java_objects()
             return
         stop_service(self._bridge)
         self._spark.stop()

@@ -58,7 +58,8 @@ def command(
         server = start_server(host, port, settings | dict(conf))
     end = end_asked_for()
     output.line(server.address)
-    try:
-        server.wait(end)
-    finally:
-        server.stop()
+    with named_failures():
+        try:
+            server.wait(end)
+        finally:
+            server.stop()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from py4j.finalizer import ThreadSafeFinalizer
 from py4j.protocol import Py4JJavaError
 
 from lakescan.errors import ServerFailed
@@ -28,6 +29,11 @@ def stop_service(bridge: Bridge) -> None:
 def jvm_has_ended(bridge: Bridge) -> bool:
     process: Any = getattr(bridge.gateway, "proc", None)
     return process is not None and process.poll() is not None
+
+
+def forget_java_objects() -> None:
+    """Of a JVM that has ended: to give its objects back, one by one, would fail and be logged."""
+    ThreadSafeFinalizer.clear_finalizers(clear_all=True)
 
 
 def _failed(bridge: Bridge, failure: Py4JJavaError) -> ServerFailed:
