@@ -3,6 +3,8 @@
 What counts as long is made small here, so that a table of a few files has a long log.
 """
 
+import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,20 +76,25 @@ class Opened:
 
             def __init__(self, file: pa.NativeFile, name: str) -> None:
                 self._file, self._read = file, opened.bytes.setdefault(name, set())
+                # Threads read side by side, and Arrow looks for the size of a file of Python's by going to its end.
+                self._of_thread = threading.local()
 
             def read(self, count: int = -1) -> bytes:
-                start = self._file.tell()
-                content: bytes = self._file.read(count if count >= 0 else None)
+                start = self.tell()
+                content: bytes = self._file.read_at(count if count >= 0 else self._file.size() - start, start)
+                self.seek(start + len(content))
                 # A Parquet file's footer is read with all that stands before it in the last 64 KiB.
                 if start + len(content) < self._file.size():
                     self._read.update(range(start, start + len(content)))
                 return content
 
-            def seek(self, *where: int) -> int:
-                return int(self._file.seek(*where))
+            def seek(self, to: int, whence: int = os.SEEK_SET) -> int:
+                begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.tell(), os.SEEK_END: self._file.size()}[whence]
+                self._of_thread.place = begin + to
+                return self.tell()
 
             def tell(self) -> int:
-                return int(self._file.tell())
+                return int(getattr(self._of_thread, "place", 0))
 
             def close(self) -> None:
                 self._file.close()
