@@ -10,7 +10,8 @@ import pytest
 from lakescan.cli.exit_codes import FAILED, NO_TABLE, NOT_SUPPORTED, USAGE
 from lakescan.spark import connect_server
 from tests.cli.conftest import ORDERS, Command
-from tests.spark.connect import ask, processes, server, started, wait_for
+from tests.processes import processes, wait_for
+from tests.spark.connect import ask, server, started
 
 
 @pytest.mark.spark

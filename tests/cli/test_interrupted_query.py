@@ -3,35 +3,17 @@
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lakescan.cli.exit_codes import INTERRUPTED
 from tests.cli.conftest import ORDERS, started
+from tests.processes import processes, wait_for
 
 
-def java_processes(group: int) -> list[str]:
-    """The Java processes of a process group, as the system knows them."""
-    processes = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
-        except OSError:
-            continue
-        if "java" in name and int(rest.split()[2]) == group:
-            processes.append(stat.parent.name)
-    return processes
-
-
-def wait_for(what: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if what():
-            return True
-        time.sleep(0.2)
-    return False
+def java_processes(session: int) -> list[str]:
+    return [name for name in processes(session) if "java" in name]
 
 
 @pytest.mark.spark

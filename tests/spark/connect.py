@@ -5,10 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 # A client that cannot import Lakescan, as if it were not installed.
@@ -20,29 +18,6 @@ spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 answer = {}
 """
 _END = "\nspark.stop()\nprint('ANSWER' + json.dumps(answer, default=str))\n"
-
-
-def processes(session: int) -> list[str]:
-    """The processes that a server's own session of the system has, each as its number and name."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
-        except OSError:
-            continue
-        state, _, _, own = rest.split()[:4]
-        if int(own) == session and state != "Z":
-            found.append(f"{stat.parent.name} {name}")
-    return found
-
-
-def wait_for(what: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if what():
-            return True
-        time.sleep(0.2)
-    return False
 
 
 def started(*arguments: object) -> subprocess.Popen[str]:
