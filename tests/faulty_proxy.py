@@ -1,4 +1,4 @@
-"""A store that fails now and then: a proxy on this machine before a server of S3, spoils what it is told to.
+"""A store that fails now and then: a proxy on this machine before a store's server spoils what it is told to.
 
 `FaultyProxy.fault` is asked for each request, by its number and what is asked for, and says what goes wrong with it.
 """
@@ -79,11 +79,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, fault: str) -> tuple[int, list[tuple[str, str]], bytes]:
         if fault[:1].isdigit():
             status, _, code = fault.partition(" ")
-            body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>".encode()
+            kind, body = "application/xml", f"<?xml version='1.0'?><Error><Code>{code}</Code></Error>".encode()
             if not code:
-                # A gateway before the store, which knows nothing of S3.
-                body = b"<html><body>Come back later.</body></html>"
-            return int(status), [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))], body
+                # A gateway before the store, which knows nothing of the store's own answers.
+                kind, body = "text/html", b"<html><body>Come back later.</body></html>"
+            return int(status), [("Content-Type", kind), ("Content-Length", str(len(body)))], body
         upstream = http.client.HTTPConnection(self.proxy.upstream)
         try:
             upstream.request(self.command, self.path, headers=dict(self.headers))

@@ -5,10 +5,11 @@ import pickle
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -20,6 +21,7 @@ from lakescan.io.azure import AzureConfiguration, AzureCredentials
 from lakescan.io.configuration import StorageConfiguration
 from lakescan.io.storage import Storage, failure_of_store
 from tests.emulators import ACCOUNT, CONTAINER, HOST, KEY, AzureStore
+from tests.faulty_proxy import CUT, OK, RESET, FaultyProxy
 from tests.sample_tables import sample_table
 from tests.tables import DeltaBuilder
 
@@ -111,6 +113,47 @@ def test_a_refusal_is_named_and_shows_no_secret(azure_store: AzureStore, tmp_pat
         assert "\n" not in str(refused.value)
         assert secret not in shown
         assert signed not in shown
+
+
+@pytest.fixture
+def faulty(azure_store: AzureStore) -> Iterator[FaultyProxy]:
+    proxy = FaultyProxy(f"http://{azure_store.address}")
+    yield proxy
+    proxy.stop()
+
+
+def through(proxy: FaultyProxy, store: AzureStore) -> dict[str, str]:
+    return {**by_key(store), "fs.azure.abfs.endpoint": urlsplit(proxy.url).netloc}
+
+
+@pytest.mark.parametrize("fault", ["500", "503 ServerBusy", RESET])
+def test_a_store_that_fails_every_fourth_request_gives_the_same_rows(
+    fault: str, azure_store: AzureStore, faulty: FaultyProxy, tmp_path: Path
+) -> None:
+    local = delta(tmp_path / "table")
+    location = azure_store.put(local, f"now and then {fault}")
+    faulty.fault = lambda number, asked: fault if number % 4 == 0 else OK
+    assert rows(lakescan.open(location, storage=through(faulty, azure_store))) == rows(lakescan.open(local))
+    assert len(faulty.spoiled) >= 2
+
+
+def test_a_file_whose_bytes_end_too_early_is_asked_for_again(
+    azure_store: AzureStore, faulty: FaultyProxy, tmp_path: Path
+) -> None:
+    local = delta(tmp_path / "table")
+    location = azure_store.put(local, "cut")
+    faulty.fault = lambda number, asked: CUT if number % 2 and asked.startswith("GET") and "comp=" not in asked else OK
+    assert rows(lakescan.open(location, storage=through(faulty, azure_store))) == rows(lakescan.open(local))
+    assert len(faulty.spoiled) >= 2
+
+
+def test_a_store_that_keeps_failing_is_one_error_that_names_the_file(
+    azure_store: AzureStore, faulty: FaultyProxy, tmp_path: Path
+) -> None:
+    location = azure_store.put(delta(tmp_path / "table"), "down")
+    faulty.fault = lambda number, asked: "503" if ".parquet" in asked else OK
+    with pytest.raises(StorageFailure, match=location + r"/\S+\.parquet could not be read: .*Check the credentials"):
+        rows(lakescan.open(location, storage=through(faulty, azure_store)))
 
 
 def test_a_failure_of_azure_is_no_damage_to_a_file() -> None:

@@ -106,8 +106,10 @@ def test_what_is_not_there_is_no_table_and_no_failure(google_store: GoogleStore)
 
 @dataclass(frozen=True)
 class _Token:
+    text: str = "hunter2"
+
     def __call__(self) -> GcsCredentials:
-        return GcsCredentials("hunter2")
+        return GcsCredentials(self.text)
 
 
 def test_a_refusal_is_named_and_shows_no_secret(google_store: GoogleStore, tmp_path: Path) -> None:
@@ -120,6 +122,26 @@ def test_a_refusal_is_named_and_shows_no_secret(google_store: GoogleStore, tmp_p
     shown = "".join(traceback.format_exception(refused.value))
     for text in (shown, repr(configuration), repr(settings), repr(settings.credentials)):
         assert "hunter2" not in text
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "reset"])
+def test_a_store_that_fails_every_fourth_request_gives_the_same_rows(
+    fault: str, google_store: GoogleStore, tmp_path: Path
+) -> None:
+    location = google_store.put(delta(tmp_path / "table"), f"flaky-{fault}")
+    table = lakescan.open(location, storage={**where(google_store), **ANONYMOUS})
+    assert sorted(table.snapshot().scan().build().to_arrow().column("id").to_pylist()) == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_store_that_keeps_failing_is_one_error_that_names_the_file(
+    google_store: GoogleStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gcs, "_RETRY_S", 1)
+    # The token is this test's own: a file system that is kept has more patience.
+    configuration = StorageConfiguration(gcs=GcsConfiguration(google_store.url, _Token("impatient")))
+    location = google_store.put(delta(tmp_path / "table"), "down-503")
+    with pytest.raises(StorageFailure, match=location + r"/\S+\.parquet could not be read: .*Check the credentials"):
+        lakescan.open(location, storage=configuration).snapshot().scan().build().to_arrow()
 
 
 def test_a_failure_of_google_is_no_damage_to_a_file() -> None:
