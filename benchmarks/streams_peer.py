@@ -28,6 +28,7 @@ from tests.tables import DeltaBuilder
 DATA = Path(__file__).resolve().parent / ".data"
 JAR = "io.delta:delta-spark_4.2_2.13:4.4.0"
 COMMITS, ROWS = 200, 10_000
+DAYS = 10
 TINY = 500
 RUNS = 4
 BOUND = 1.0
@@ -87,7 +88,7 @@ def built(name: str, commits: int, count: int) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
         table = DeltaBuilder(unfinished, SCHEMA, partition_by=["day"])
         for at in range(commits):
-            table.append(rows(at * count, count), partition={"day": str(at % 10)})
+            table.append(rows(at * count, count), partition={"day": str(at % DAYS)})
         unfinished.rename(path)
     return path
 
@@ -171,9 +172,13 @@ def jobs(spark: SparkSession) -> dict[str, Callable[[], Result]]:
     def one_column(frame: DataFrame) -> DataFrame:
         return frame.select("quantity")
 
+    def one_day(frame: DataFrame) -> DataFrame:
+        return frame.where("day = 3")
+
     return {
         "catch-up": partial(job, "catch-up: 200 commits of 10,000 rows", large, all_rows, first),
         "column": partial(job, "catch-up: one of 11 columns", large, all_rows, first, one_column),
+        "partition": partial(job, "catch-up: one of 10 partitions", large, all_rows // DAYS, first, one_day),
         "snapshot": partial(job, "initial snapshot of 200 commits", large, all_rows, {}),
         "tiny": partial(job, "500 tiny commits, one batch", tiny, TINY, first),
         "batches": partial(job, "500 tiny commits, 25 batches", tiny, TINY, {**first, "maxFilesPerTrigger": "20"}),

@@ -75,6 +75,8 @@ def test_what_cannot_be_served_is_refused_before_anything_starts(command: Comman
     refused(USAGE, "'a b' cannot name a table", "--table", f"a b={ORDERS}")
     refused(USAGE, "70000", "--port", 70000)
     refused(USAGE, "NAME=VALUE", "--conf", "spark.x")
+    other = "spark.sql.catalog.lake=org.example.SomeCatalog"
+    refused(USAGE, "--conf spark.sql.catalog.lake", "--table", f"orders={ORDERS}", "--conf", other)
 
 
 def test_a_missing_package_is_named_before_anything_starts(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
 """What users of Delta Spark write, as they write it: each function is one snippet and gives its rows.
 
-Run as a program it starts a session of one of two kinds, with Delta's JARs or with Lakescan and no JAR, and prints
-what each snippet gave. Nothing in a snippet knows which of the two it runs on.
+Run as a program it makes a session, with Delta's JARs, with Lakescan and no JAR, or of a Spark Connect server, and
+writes what each snippet gave. Nothing in a snippet knows which of them it runs on.
 
-    python -m tests.peers.snippets delta FOLDER       # writes the tables into the folder first
+    python -m tests.peers.snippets delta FOLDER              # writes the tables into the folder first
     python -m tests.peers.snippets lakescan FOLDER
+    python -m tests.peers.snippets connect FOLDER ADDRESS    # of a server with the settings of `settings(FOLDER)`
 """
 
 import json
@@ -314,8 +315,9 @@ STREAMS: tuple[Snippet, ...] = (
 SNIPPETS = BATCHES + STREAMS
 
 
-def start(kind: str, folder: str) -> SparkSession:
-    settings: dict[str, Any] = {
+def settings(folder: str) -> dict[str, str]:
+    """Spark's, with a metastore in the folder."""
+    return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
@@ -326,16 +328,21 @@ def start(kind: str, folder: str) -> SparkSession:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}",
+        "spark.sql.catalogImplementation": "hive",
     }
+
+
+def start(kind: str, folder: str) -> SparkSession:
+    chosen: dict[str, Any] = settings(folder)
     if kind == "delta":
         release = ".".join(pyspark.__version__.split(".")[:2])
-        settings |= {
+        chosen |= {
             "spark.jars.packages": f"io.delta:delta-spark_{release}_2.13:{version('delta-spark')}",
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.databricks.delta.snapshotPartitions": "1",
         }
-    spark = SparkSession.builder.master("local[2]").config(map=settings).enableHiveSupport().getOrCreate()
+    spark = SparkSession.builder.master("local[2]").config(map=chosen).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     if kind == "lakescan":
         import lakescan
@@ -356,10 +363,10 @@ def run(spark: SparkSession, folder: str) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    kind, folder = sys.argv[1:3]
+    kind, folder, *address = sys.argv[1:]
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.chdir(folder)
-    spark = start(kind, folder)
+    spark = SparkSession.builder.remote(*address).getOrCreate() if address else start(kind, folder)
     if kind == "delta":
         write_tables(spark, folder)
     answer: dict[str, Any] = run(spark, folder)

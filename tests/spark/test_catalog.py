@@ -79,6 +79,25 @@ def test_the_name_delta_is_left_to_deltas_own_catalog_unless_claimed(
     assert session.sql(f"SELECT count(*) AS n FROM delta.`{orders.path}`").collect()[0].n == 2
 
 
+def test_a_catalog_lake_of_someone_elses_stays_and_a_name_in_it_is_refused(
+    spark: SparkSession, orders: DeltaBuilder
+) -> None:
+    session, setting = spark.newSession(), "spark.sql.catalog.lake"
+    session.conf.set(setting, "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+    session.conf.set(f"{setting}.url", "jdbc:derby:memory:lake;create=true")
+    session.conf.set(f"{setting}.driver", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
+    # Before Spark has made that catalog, and after.
+    for made in range(2):
+        lakescan.install(session)
+        with pytest.raises(InvalidName, match=f"'orders' cannot name a table: .*{setting}"):
+            lakescan.attach(session, "orders", orders.path)
+        session.sql(f"CREATE TABLE lake.APP.theirs{made} (id INT)")
+    tables = [row.tableName for row in session.sql("SHOW TABLES IN lake.APP").collect()]
+    assert sorted(tables) == ["theirs0", "theirs1"]
+    assert lakescan.read(session, orders.path).count() == 2
+    assert session.sql(f"SELECT * FROM lake_history('{orders.path}')").count() == 3
+
+
 def test_sql_reads_an_older_version(spark: SparkSession, orders: DeltaBuilder) -> None:
     lakescan.attach(spark, "travelled", orders.path)
     assert spark.sql("SELECT count(*) AS n FROM lake.travelled VERSION AS OF 1").collect()[0].n == 1

@@ -1,12 +1,13 @@
 """`lakescan connect`: a Spark Connect server, whose clients need no Lakescan."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
 from lakescan.cli import output
 from lakescan.cli.ending import end_asked_for
 from lakescan.cli.parameters import NameAndValue
+from lakescan.errors import InvalidOption
 from lakescan.table_names import NAMES, TableNames, catalog_settings
 
 _CONNECT_PORT = 15002
@@ -54,6 +55,7 @@ def command(
     given |= {} if file is None else {"file": file}
     TableNames.of_options(given).check()
     settings = catalog_settings(NAMES, given) if given else {}
+    _check_no_other_catalog(settings, dict(conf))
     with output.working("starting Spark"), named_failures(), without_the_noise_of_a_start():
         server = start_server(host, port, settings | dict(conf))
     end = end_asked_for()
@@ -63,3 +65,13 @@ def command(
             server.wait(end)
         finally:
             server.stop()
+
+
+def _check_no_other_catalog(settings: Mapping[str, str], conf: Mapping[str, str]) -> None:
+    """Refuse a catalog in which the tables that were named would never be found."""
+    other = next((name for name, value in settings.items() if conf.get(name, value) != value), None)
+    if other is not None:
+        raise InvalidOption(
+            f"--conf {other}",
+            f"--table, --tables and --catalog name tables in the catalog {NAMES}, which this changes.",
+        )

@@ -235,6 +235,10 @@ class Bridge:
         # One that Spark made by its settings has ours inside.
         return self.python_object(made.python() if made.getClass().getName() == CATALOG_CLASS else made)
 
+    def has_catalog(self, name: str) -> bool:
+        """Whether the session has a catalog of that name, whoever's, or settings by which Spark will make one."""
+        return bool(self._catalogs.contains(name) or self.spark.conf.get(f"spark.sql.catalog.{name}", ""))
+
     def put_catalog(self, name: str, catalog: Proxy | JavaObject) -> None:
         self._catalogs.put(name, catalog)
 
@@ -252,21 +256,6 @@ class Bridge:
             register(self, source)
         finally:
             self._context.pythonExec = chosen
-
-    def time_travel(self, argument: Any) -> str | int | None:
-        """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
-        if isinstance(argument, (str, int)):
-            return argument
-        # Spark 4.3 wraps it in a TableContext; before, anything else is the privileges of a write.
-        if not hasattr(argument, "getClass") or argument.getClass().getSimpleName() != "TableContext":
-            return None
-        travel = argument.timeTravel()
-        if not travel.isPresent():
-            return None
-        asked = travel.get()
-        if asked.getClass().getSimpleName() == "AsOfVersion":
-            return str(asked.version())
-        return int(asked.micros())
 
     # Objects of ours that come back from Java
 

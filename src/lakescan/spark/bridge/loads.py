@@ -26,6 +26,22 @@ def write_asked(arguments: Sequence[Any]) -> str | None:
     return " and ".join(sorted(str(privilege) for privilege in privileges.toArray())) or None
 
 
+def time_travel(argument: Any) -> str | int | None:
+    """What a further argument of `loadTable` asks for: a version (text), a time (microseconds) or neither."""
+    if isinstance(argument, (str, int)):
+        return argument
+    # Spark 4.3 wraps it in a TableContext; before, anything else is the privileges of a write.
+    if not hasattr(argument, "getClass") or argument.getClass().getSimpleName() != "TableContext":
+        return None
+    travel = argument.timeTravel()
+    if not travel.isPresent():
+        return None
+    asked = travel.get()
+    if asked.getClass().getSimpleName() == "AsOfVersion":
+        return str(asked.version())
+    return int(asked.micros())
+
+
 def load_options(bridge: Bridge, arguments: Sequence[Any]) -> dict[str, str]:
     """The options among the further arguments of `loadTable`: Spark has given them since 4.3."""
     return bridge.text_map(arguments[1].asCaseSensitiveMap()) if len(arguments) > 1 else {}

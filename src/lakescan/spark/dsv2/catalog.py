@@ -23,12 +23,13 @@ from lakescan.spark.bridge.loads import (
     namespaces,
     no_such_namespace,
     session_catalog,
+    time_travel,
     write_asked,
 )
 from lakescan.spark.dsv2.changelog import Changes, changes_of
 from lakescan.spark.dsv2.ownership import is_read_here, is_sessions_own
 from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot, load_table, table_format
-from lakescan.table_names import DEFAULT, NAMES, NamedTable, Names, TableNames, check_name
+from lakescan.table_names import CATALOG_CLASS, DEFAULT, NAMES, NamedTable, Names, TableNames, check_name
 
 
 class LakeCatalog(Proxy):
@@ -144,7 +145,7 @@ class LakeCatalog(Proxy):
         is_managed: bool = False,
     ) -> SparkTable:
         """The table at a location, as the arguments of `loadTable` ask for it."""
-        travel = self.bridge.time_travel(when[0]) if when else None
+        travel = time_travel(when[0]) if when else None
         version = travel if isinstance(travel, str) else None
         timestamp = _moment(travel) if isinstance(travel, int) else None
         options = load_options(self.bridge, when)
@@ -296,9 +297,16 @@ class NameCatalog(LakeCatalog):
 def attach(bridge: Bridge, name: str, path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
     """Give the table at a path a name in the session's catalog `lake`."""
     check_name(name)
-    catalog = made_catalog(bridge, NAMES)
+    setting = f"spark.sql.catalog.{NAMES}"
+    # Someone else's catalog is not made only to say that it is theirs.
+    may_be_ours = bridge.spark.conf.get(setting, CATALOG_CLASS) == CATALOG_CLASS
+    catalog = made_catalog(bridge, NAMES) if may_be_ours else bridge.catalog(NAMES)
     if not isinstance(catalog, NameCatalog):
-        raise InvalidName(name, f"the session's catalog {NAMES} is another's.")
+        raise InvalidName(
+            name,
+            f"the session's catalog {NAMES} is not Lakescan's (see its setting {setting}). Give that catalog another "
+            f"name, or the table one in Spark's own: CREATE TABLE {name} USING … LOCATION …",
+        )
     kept = next((option for option in options if is_storage_option(option)), None)
     if kept is not None:
         raise InvalidOption(kept, "a name keeps no options of storage. Set it in the session: spark.conf.set(...).")

@@ -26,8 +26,9 @@ from lakescan.table_names import NAMES
 def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> None:
     """The catalogs in the session, those of an earlier call stay with their tables; and `format("lakescan")`.
 
-    A format's name is left to its own catalog where the session has that, unless the name is claimed. Where the
-    settings have a catalog of ours, each new session of the application has all of this too.
+    A format's name is left to its own catalog where the session has that, unless the name is claimed, and the name
+    `lake` to whoever has it. Where the settings have a catalog of ours, each new session of the application has all of
+    this too.
     """
     bridge = Bridge(spark)
     for format_ in formats.FORMATS:
@@ -37,11 +38,10 @@ def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> None
                 bridge.remove_catalog(format_.name)
         elif not has_ours and (format_.name in claimed or names_paths(spark, format_)):
             bridge.put_catalog(format_.name, PathCatalog(bridge, format_))
-    by_settings = configured(spark)
-    if by_settings:
+    if configured(spark):
         serve_configured(spark)
         prepare_new_sessions(bridge, partial(install_catalogs, claimed=claimed))
-    if NAMES not in by_settings and not isinstance(bridge.catalog(NAMES), NameCatalog):
+    if not bridge.has_catalog(NAMES):
         bridge.put_catalog(NAMES, NameCatalog(bridge, NAMES))
     served = install_sources(spark)
     claim_sources(spark, claimed, served)
