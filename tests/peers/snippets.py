@@ -351,12 +351,23 @@ def start(kind: str, folder: str) -> SparkSession:
     return spark
 
 
+def text(value: Any) -> str:
+    """As Python shows it, but the entries of a map in order: they have none, and come as they were sent."""
+    if isinstance(value, Row):
+        return f"Row({', '.join(f'{name}={text(field)}' for name, field in zip(value.__fields__, value, strict=True))})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(sorted(f'{text(key)}: {text(entry)}' for key, entry in value.items()))}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(text, value))}]"
+    return repr(value)
+
+
 def run(spark: SparkSession, folder: str) -> dict[str, list[str]]:
     """What each snippet gives, as text in a fixed order; an error is what it says."""
     found = {}
     for snippet in SNIPPETS:
         try:
-            found[snippet.__name__] = sorted(repr(row) for row in snippet(spark, folder))
+            found[snippet.__name__] = sorted(text(row) for row in snippet(spark, folder))
         except Exception as error:
             found[snippet.__name__] = [f"{type(error).__name__}: {str(error)[:300]}"]
     return found
