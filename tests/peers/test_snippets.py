@@ -53,9 +53,3 @@ def test_a_snippet_gives_the_rows_that_it_gives_on_delta_spark(
     assert by_delta, "a snippet without rows compares nothing"
     assert all(text.startswith("Row(") for text in by_delta), by_delta
     assert answers[kind][name] == by_delta
-
-
-def test_the_table_of_the_documentation_has_every_snippet() -> None:
-    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
-    listed = [line for line in page.splitlines() if line.endswith("| equal | equal |")]
-    assert [line.split("`")[1] for line in listed] == [snippet.__name__ for snippet in SNIPPETS]
