@@ -50,6 +50,11 @@ path_argument = click.argument("path", type=Location())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 
 
+def tables_option(help_: str) -> Callable[[_F], _F]:
+    """`--table`; the function gets the names and their paths as `tables`."""
+    return click.option("--table", "tables", multiple=True, type=NameAndValue(), metavar="NAME=PATH", help=help_)
+
+
 def opening_options(function: _F) -> _F:
     """`--storage` and `--time-zone`; the function gets their values by these names."""
     storage = click.option(

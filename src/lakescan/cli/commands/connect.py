@@ -6,7 +6,7 @@ import click
 
 from lakescan.cli import output
 from lakescan.cli.ending import end_asked_for
-from lakescan.cli.parameters import NameAndValue
+from lakescan.cli.parameters import NameAndValue, tables_option
 from lakescan.errors import InvalidOption
 from lakescan.table_names import NAMES, TableNames, catalog_settings
 
@@ -25,14 +25,7 @@ _CONNECT_PORT = 15002
     metavar="NAME=VALUE",
     help="A setting of Spark's, as spark.driver.memory=4g; may be given several times.",
 )
-@click.option(
-    "--table",
-    "tables",
-    multiple=True,
-    type=NameAndValue(),
-    metavar="NAME=PATH",
-    help="A table that clients name lake.NAME, or lake.DB.NAME; may be given several times.",
-)
+@tables_option("A table that clients name lake.NAME, or lake.DB.NAME; may be given several times.")
 @click.option("--tables", "folder", metavar="FOLDER", help="A folder whose folders are tables, or folders of tables.")
 @click.option("--catalog", "file", metavar="FILE", help="A TOML file that names tables.")
 def command(

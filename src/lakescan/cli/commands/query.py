@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lakescan.cli import output
 from lakescan.cli.answers import FORMATS, records, write_rows
-from lakescan.cli.parameters import NameAndValue, Opening, json_option, opening_options
+from lakescan.cli.parameters import Opening, json_option, opening_options, tables_option
 from lakescan.cli.questions import location_of, output_schema, planned, recognised
 from lakescan.formats import FORMATS as TABLE_FORMATS
 from lakescan.scan.plan import Plan
@@ -30,14 +30,7 @@ no Spark.
 
 @click.command(help=_HELP, short_help="The answer to a query in SQL.")
 @click.argument("sql")
-@click.option(
-    "--table",
-    "tables",
-    multiple=True,
-    type=NameAndValue(),
-    metavar="NAME=PATH",
-    help="A table by the name that the query has for it; may be given several times.",
-)
+@tables_option("A table by the name that the query has for it; may be given several times.")
 @click.option("--explain", is_flag=True, help="Show the plan and what it would read; read no rows.")
 @click.option("--report", "page", type=click.Path(dir_okay=False), help="Write a page of what was read to this file.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
