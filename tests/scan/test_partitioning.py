@@ -53,7 +53,7 @@ def test_every_byte_is_in_one_task_and_every_task_has_one_key(drawn: tuple[pa.Ta
     table, names = drawn
     made = tasks_by_key(table, names, [])
     spans: dict[str, list[tuple[int, int]]] = {}
-    for task, key in zip(made.tasks, made.key_of_task, strict=True):
+    for task, key in zip(made.tasks.tasks(), made.key_of_task, strict=True):
         for piece in task.pieces.to_pylist():
             assert {name: piece["partition"][name] for name in names} == made.keys.slice(key, 1).to_pylist()[0]
             spans.setdefault(piece["path"], []).append((piece["start"], piece["length"]))

@@ -13,7 +13,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 import lakescan
 from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.io.storage import Storage
-from lakescan.spark.dsv2.plain_files import plain_columns, plain_pieces, why_workers
+from lakescan.spark.dsv2.plain_files import plain_columns
+from lakescan.spark.dsv2.task_blocks import DividedScan
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -74,6 +75,5 @@ def test_files_in_a_store_are_read_by_workers(table: DeltaBuilder) -> None:
     scan = lakescan.open(table.path).snapshot().scan().build()
     elsewhere = replace(scan.read_plan, files=DeltaFiles(Storage("s3://bucket/table")))
     schema = StructType([StructField("id", LongType()), StructField("name", StringType())])
-    columns, made = plain_columns(elsewhere, schema), scan.tasks(1)
-    told = plain_pieces(elsewhere, columns, made)
-    assert why_workers(elsewhere, columns, made, told) == ("files that are not on this machine",)
+    divided = DividedScan(replace(scan, read_plan=elsewhere), scan.divided(1), plain_columns(elsewhere, schema))
+    assert divided.why_workers == ("files that are not on this machine",)

@@ -1,35 +1,57 @@
-"""Tasks cross to the JVM packed, many in one message."""
+"""Tasks cross to the JVM in blocks, many in one message or in a file."""
 
-import struct
-
+import numpy as np
 import pytest
+from pyspark.sql import SparkSession
 
+from lakescan.spark.bridge import Bridge, JavaObject
 from lakescan.spark.bridge import tasks as bridge_tasks
+from lakescan.spark.bridge.java_classes import executor_class
+from lakescan.spark.bridge.tasks import TASK, TaskBlock, block_of_one, input_partitions
+
+pytestmark = pytest.mark.spark
+BLOCKS = [
+    TaskBlock(np.array([(at, 0, 2, 0), (7 << 40, 2, 1 + at, 1), (3, 3 + at, 1, 1)], TASK), b"worker %d" % at, b"p" * at)
+    for at in range(5)
+]
 
 
-def unpacked(packed: bytearray) -> list[bytes]:
-    """As `ArrowReaderFactory.unpack` does."""
-    found, at = [], 0
-    while at < len(packed):
-        (length,) = struct.unpack_from(">i", packed, at)
-        found.append(bytes(packed[at + 4 : at + 4 + length]))
-        at += 4 + length
+def told(bridge: Bridge, partitions: JavaObject) -> list[tuple[int, int, int, bytes | None, bytes]]:
+    """What the JVM reads in each task."""
+    kinds = executor_class(bridge, "TaskInBlock").getClasses()
+    (constructor,) = next(kind for kind in kinds if kind.getSimpleName() == "Told").getConstructors()
+    found = []
+    for number, partition in enumerate(partitions):
+        assert partition.index() == number
+        task = constructor.newInstance(bridge.array("java.lang.Object", [partition]))
+        fields = {field.getName(): field.get(task) for field in task.getClass().getFields()}
+        plain = None if fields["plain"] is None else bytes(fields["plain"])
+        found.append((fields["bytes"], fields["first"], fields["pieces"], plain, bytes(fields["worker"])))
     return found
 
 
-def test_tasks_are_packed_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge_tasks, "_MESSAGE_BYTES", 100)
-    tasks = [(b"p" * at, b"plain" * (at % 2), at) for at in range(40)]
-    messages = list(bridge_tasks._packed(tasks))
-    assert 1 < len(messages) < len(tasks)
-    assert [task for packed in messages for task in unpacked(packed)] == [
-        bridge_tasks.task_bytes(*task) for task in tasks
+def expected(blocks: list[TaskBlock]) -> list[tuple[int, int, int, bytes | None, bytes]]:
+    return [
+        (int(size), int(first), int(pieces), block.plain if plain else None, block.worker)
+        for block in blocks
+        for size, first, pieces, plain in block.tasks
     ]
 
 
-def test_no_task_is_an_empty_message() -> None:
-    assert list(bridge_tasks._packed([])) == [bytearray()]
+@pytest.mark.parametrize("in_one_message", [10**6, 100, 0])
+def test_tasks_reach_the_jvm_in_their_order_by_message_and_by_file(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, in_one_message: int
+) -> None:
+    monkeypatch.setattr(bridge_tasks, "_MESSAGE_BYTES", in_one_message)
+    bridge = Bridge(spark)
+    assert told(bridge, input_partitions(bridge, BLOCKS)) == expected(BLOCKS)
 
 
-def test_a_hundred_thousand_tasks_are_few_messages() -> None:
-    assert len(list(bridge_tasks._packed((b"p" * 500, b"", 1) for _ in range(100_000)))) < 10
+def test_no_task_is_no_partition(spark: SparkSession) -> None:
+    assert len(input_partitions(Bridge(spark), [])) == 0
+
+
+def test_a_task_alone_has_all_pieces_of_its_block(spark: SparkSession) -> None:
+    bridge, blocks = Bridge(spark), [block_of_one(b"worker", b"plain", 5), block_of_one(b"another", b"", 0)]
+    made = told(bridge, input_partitions(bridge, blocks))
+    assert made == [(5, 0, 2**31 - 1, b"plain", b"worker"), (0, 0, 2**31 - 1, None, b"another")]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -51,6 +52,11 @@ def scaled_bytes(files: pa.Table, output: pa.Schema, table: pa.Schema) -> int:
 def scaled(total: int, share: float) -> int:
     """A share of so many bytes, as they are in the log: no more than Java can count."""
     return int(min(_MOST_BYTES, total) * share)
+
+
+def scaled_each(totals: npt.NDArray[np.float64], share: float) -> npt.NDArray[np.int64]:
+    """`scaled` of each."""
+    return (np.minimum(totals, _MOST_BYTES) * share).astype(np.int64)
 
 
 def share_of_columns(read: pa.Schema, table: pa.Schema) -> float:

@@ -4,7 +4,8 @@ Every byte of every file is in exactly one task. A piece is a range of bytes; th
 the piece that holds its middle, so nothing has to be opened to plan.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +26,52 @@ ROW_COUNT = "row_count"
 _EVERY_TASK_NEEDS = ("path", "size", ROW_COUNT, "partition", "deletion_vector", "merged_with", "expected_records")
 
 
+@dataclass(frozen=True)
+class PackedTasks:
+    """Tasks in columns: their pieces of files, one behind the other, and which of them is the first of each task."""
+
+    pieces: pa.Table
+    begins: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """Behind the last piece of each task."""
+        return np.append(self.begins[1:], self.pieces.num_rows)[: len(self)]
+
+    @property
+    def bytes(self) -> npt.NDArray[np.float64]:
+        """How many bytes of files each task is: of any number, as sizes are only what the log says."""
+        sizes, start, length = (self.pieces[name].to_numpy() for name in ("size", "start", "length"))
+        return self.sums(np.clip(sizes - start, 0, length).astype(np.float64))
+
+    def sums(self, each: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """For each task the sum of what its pieces have."""
+        return np.add.reduceat(each, self.begins) if len(self) else np.zeros(0)
+
+    def tasks(self) -> list[ReadTask]:
+        """An object for each."""
+        return [
+            ReadTask(self.pieces.slice(begin, end - begin)) for begin, end in zip(self.begins, self.ends, strict=True)
+        ]
+
+
 def pack(
     files: pa.Table, parallelism: int, target: int = TARGET_BYTES, besides: Collection[str] = ()
 ) -> list[ReadTask]:
+    """The tasks of `packed`, an object for each."""
+    return packed(files, parallelism, target, besides).tasks()
+
+
+def packed(files: pa.Table, parallelism: int, target: int = TARGET_BYTES, besides: Collection[str] = ()) -> PackedTasks:
     """Tasks of at most about `target` bytes, smaller ones where that keeps `parallelism` workers busy.
 
     `besides` names further columns of `files` that the reader wants to know.
     """
     if not files.num_rows:
-        return []
+        return PackedTasks(_pieces(files, besides, *np.zeros((3, 0), np.int64)), np.zeros(0, np.int64))
     files = _by_work(files)
     sizes = files["size"].to_numpy()
     total = total_bytes(sizes) + OPEN_BYTES * len(sizes)
@@ -55,18 +93,26 @@ def pack(
     # A piece goes where its middle falls when all of them stand in a row that is cut into equal lengths.
     tasks = max(rounds * max(1, parallelism), -(-int(weight.sum()) // (target + OPEN_BYTES)))
     task = ((np.cumsum(weight) - weight / 2) * (tasks / weight.sum())).astype(np.int64)
+    return PackedTasks(
+        _pieces(files, besides, owner, start, length), np.flatnonzero(np.diff(task, prepend=-1)).astype(np.int64)
+    )
+
+
+def _pieces(
+    files: pa.Table,
+    besides: Collection[str],
+    owner: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    length: npt.NDArray[np.int64],
+) -> pa.Table:
     needed = [name for name in _EVERY_TASK_NEEDS if name in files.column_names]
-    pieces = (
+    return (
         files.select([*needed, *sorted(set(besides) - set(needed))])
         .take(pa.array(owner))
         .append_column("start", pa.array(start))
         .append_column("length", pa.array(length))
         .combine_chunks()
     )
-    edges = np.flatnonzero(np.diff(task, prepend=-1))
-    return [
-        ReadTask(pieces.slice(begin, end - begin)) for begin, end in zip(edges, [*edges[1:], len(task)], strict=True)
-    ]
 
 
 def total_bytes(sizes: npt.NDArray[np.int64]) -> int:
@@ -79,19 +125,6 @@ def piece_bytes(pieces: pa.Table) -> int:
     """How many bytes of files the pieces are."""
     sizes, start, length = (pieces[name].to_numpy() for name in ("size", "start", "length"))
     return total_bytes(np.clip(sizes - start, 0, length))
-
-
-def bytes_of_each(tasks: Sequence[pa.Table]) -> list[int]:
-    """`piece_bytes` of the pieces of each task; all at once where they are many, which is as fast as a few."""
-    if not tasks:
-        return []
-    whole = pa.concat_tables([pieces.select(["size", "start", "length"]) for pieces in tasks])
-    sizes, start, length = (column.to_numpy() for column in whole.columns)
-    each = np.clip(sizes - start, 0, length)
-    first = np.cumsum([0, *(pieces.num_rows for pieces in tasks[:-1])])
-    if float(each.sum(dtype=np.float64)) >= 2.0**62:
-        return [piece_bytes(pieces) for pieces in tasks]
-    return [int(total) for total in np.add.reduceat(each, first)]
 
 
 def _by_work(files: pa.Table) -> pa.Table:

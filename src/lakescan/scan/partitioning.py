@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.reader.read_plan import ReadTask
-from lakescan.scan.packing import pack
+from lakescan.scan.packing import PackedTasks, packed
 from lakescan.types.columns import member
 
 # More keys would be more tasks than a plan without shuffles is worth.
@@ -25,7 +24,7 @@ class KeyedTasks:
     """Tasks, and for each of them which row of `keys` its rows have."""
 
     keys: pa.Table
-    tasks: tuple[ReadTask, ...]
+    tasks: PackedTasks
     key_of_task: tuple[int, ...]
 
 
@@ -58,10 +57,9 @@ def tasks_by_key(files: pa.Table, names: Sequence[str], besides: Sequence[str]) 
     order = np.argsort(group.to_numpy(), kind="stable")
     files, group = files.take(pa.array(order)), group.take(pa.array(order)).to_numpy()
     edges = [*np.flatnonzero(np.diff(group, prepend=-1)).tolist(), len(group)]
-    tasks: list[ReadTask] = []
-    key_of_task: list[int] = []
-    for begin, end in pairwise(edges):
-        made = pack(files.slice(begin, end - begin), 1, besides=besides)
-        tasks += made
-        key_of_task += [int(group[begin])] * len(made)
-    return KeyedTasks(keys, tuple(tasks), tuple(key_of_task))
+    made = [packed(files.slice(begin, end - begin), 1, besides=besides) for begin, end in pairwise(edges)]
+    before = np.cumsum([0, *(tasks.pieces.num_rows for tasks in made[:-1])])
+    begins = [tasks.begins + others for tasks, others in zip(made, before, strict=True)]
+    pieces = pa.concat_tables([tasks.pieces for tasks in made]).combine_chunks()
+    key_of_task = np.repeat(group[edges[:-1]], [len(tasks) for tasks in made])
+    return KeyedTasks(keys, PackedTasks(pieces, np.concatenate(begins)), tuple(key_of_task.tolist()))

@@ -8,6 +8,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,8 +19,8 @@ from lakescan.reader.aggregate import merge
 from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.conversions import ArrowRows
-from lakescan.scan.estimates import Estimates, column_estimates, scaled, scaled_bytes, share_of_columns
-from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, bytes_of_each, pack
+from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes, scaled_each, share_of_columns
+from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, PackedTasks, packed
 from lakescan.scan.partitioning import MOST_KEYS, KeyedTasks, is_key, keys_of, tasks_by_key
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
 from lakescan.scan.report import TABLE, FileFates, Report, ScanReport, Step
@@ -28,6 +30,15 @@ from lakescan.scan.spec import ScanSpec
 
 # What may wait of a task that has been read ahead: most tasks expand to less.
 _BYTES_A_WORKER = 512 << 20
+
+
+@dataclass(frozen=True)
+class ScanTasks:
+    """All tasks of a scan."""
+
+    first: tuple[ReadTask | ReadyRows, ...]
+    """Those before the others that do something else than to read files from their first row on."""
+    packed: PackedTasks
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,14 +74,19 @@ class Plan(ArrowRows):
         return shown.add_column(0, "path", pa.array(paths, pa.string())).append_column("rows", rows_left(counts, files))
 
     def tasks(self, parallelism: int = 1) -> list[ReadTask | ReadyRows]:
+        """The tasks, an object for each."""
+        divided = self.divided(parallelism)
+        return [*divided.first, *divided.packed.tasks()]
+
+    def divided(self, parallelism: int = 1) -> ScanTasks:
+        """The tasks, in columns."""
         planned = self.planned
-        ready: list[ReadTask | ReadyRows] = []
-        if self.ready is not None and self.ready.num_rows:
-            ready = [ReadyRows(self.ready)]
-        if not planned.skip_rows:
-            return [*ready, *self.pack(planned.files, parallelism)]
-        (first,) = self.pack(planned.files.slice(0, 1), 1, WHOLE)
-        return [replace(first, skip_rows=planned.skip_rows), *self.pack(planned.files.slice(1), parallelism)]
+        if planned.skip_rows:
+            (first,) = self.pack(planned.files.slice(0, 1), 1, WHOLE)
+            skipping = replace(first, skip_rows=planned.skip_rows)
+            return ScanTasks((skipping,), self._packed(planned.files.slice(1), parallelism))
+        known = self.ready is not None and self.ready.num_rows
+        return ScanTasks((ReadyRows(self.ready),) if known else (), self._packed(planned.files, parallelism))
 
     @cached_property
     def partition_keys(self) -> tuple[str, ...]:
@@ -88,7 +104,10 @@ class Plan(ArrowRows):
 
     def pack(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> list[ReadTask]:
         """Tasks over some of the planned files, with what the read plan wants to know of each."""
-        return pack(self._told(files), parallelism, target, self.read_plan.wanted_of_files)
+        return self._packed(files, parallelism, target).tasks()
+
+    def _packed(self, files: pa.Table, parallelism: int, target: int = TARGET_BYTES) -> PackedTasks:
+        return packed(self._told(files), parallelism, target, self.read_plan.wanted_of_files)
 
     def _told(self, files: pa.Table) -> pa.Table:
         """The files with what tasks are told of them."""
@@ -98,11 +117,9 @@ class Plan(ArrowRows):
             ROW_COUNT, self._stored_rows if is_whole else stored_rows(snapshot, files)
         )
 
-    def bytes_of(self, tasks: Sequence[ReadTask | ReadyRows]) -> list[int]:
+    def bytes_of(self, tasks: PackedTasks) -> npt.NDArray[np.int64]:
         """About how many bytes of files each task reads: its pieces, scaled to the columns that are read."""
-        share = share_of_columns(self.read_plan.schema, self.spec.snapshot.schema)
-        known = iter(bytes_of_each([task.pieces for task in tasks if isinstance(task, ReadTask)]))
-        return [scaled(next(known), share) if isinstance(task, ReadTask) else 0 for task in tasks]
+        return scaled_each(tasks.bytes, share_of_columns(self.read_plan.schema, self.spec.snapshot.schema))
 
     def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows, batch by batch; several files are read at once unless a limit makes that a waste."""

@@ -2,8 +2,6 @@ package lakescan;
 
 import java.io.IOException;
 import java.lang.reflect.Constructor;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -62,17 +60,6 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final int[] places;
   private final byte[] filters;
 
-  /** Adds a partition for each task that is packed here, its length in four bytes, then its bytes; gives all so far. */
-  public static InputPartition[] unpack(ArrayList partitions, byte[] packed) {
-    ByteBuffer left = ByteBuffer.wrap(packed);
-    while (left.hasRemaining()) {
-      byte[] task = new byte[left.getInt()];
-      left.get(task);
-      partitions.add(new PythonInputPartition(partitions.size(), task));
-    }
-    return (InputPartition[]) partitions.toArray(new InputPartition[0]);
-  }
-
   /** The last four are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
   public ArrowReaderFactory(
       PythonFunction function,
@@ -107,22 +94,17 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
 
   public PartitionReader createColumnarReader(InputPartition partition) {
     PythonInputPartition task = (PythonInputPartition) partition;
-    ByteBuffer parts = ByteBuffer.wrap(task.pickedPartition());
-    long bytes = parts.getLong();
-    byte[] pieces = new byte[parts.getInt()];
-    parts.get(pieces);
-    byte[] pickled = new byte[parts.remaining()];
-    parts.get(pickled);
-    return pieces.length == 0
-        ? worker(task.index(), pickled, 0, Long.MAX_VALUE, 0).reading(bytes)
-        : new PlainReader(this, task.index(), pickled, pieces);
+    TaskInBlock.Told told = new TaskInBlock.Told(task);
+    return told.plain == null
+        ? worker(task.index(), told.worker, told.first, told.pieces, 0).reading(told.bytes)
+        : new PlainReader(this, task.index(), told);
   }
 
   private PlainFiles plainFiles() throws IOException {
     return new PlainFiles(stored, partitions, places, filters);
   }
 
-  /** A reader in a worker of some pieces of the task, of the first of them from a row of its file on. */
+  /** A reader in a worker of some pieces of the task's block, of the first of them from a row of its file on. */
   private WorkerReader worker(int index, byte[] pickled, long first, long pieces, long row) {
     Object[] told = {pickled, Long.valueOf(first), Long.valueOf(pieces), Long.valueOf(row)};
     Object wrapped = new GenericInternalRow(new Object[] {new GenericInternalRow(told)});
@@ -174,20 +156,20 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     private static final Logger LOG = LoggerFactory.getLogger(PlainReader.class);
     private final ArrowReaderFactory factory;
     private final int index;
-    private final byte[] pickled;
+    private final TaskInBlock.Told told;
     private final PlainFiles files;
     private final List pieces;
     private int next;
     private PlainFiles.Rows rows;
     private WorkerReader worker;
 
-    PlainReader(ArrowReaderFactory factory, int index, byte[] pickled, byte[] pieces) {
+    PlainReader(ArrowReaderFactory factory, int index, TaskInBlock.Told told) {
       this.factory = factory;
       this.index = index;
-      this.pickled = pickled;
+      this.told = told;
       try {
         this.files = factory.plainFiles();
-        this.pieces = FilePiece.of(pieces);
+        this.pieces = FilePiece.of(told.plain, told.first, told.pieces);
       } catch (IOException error) {
         throw new IllegalStateException("A task cannot be read as the driver wrote it", error);
       }
@@ -234,7 +216,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
         close();
         TaskContext.get().killTaskIfInterrupted();
         LOG.info("A worker reads on where Spark's own reader stopped", error);
-        worker = factory.worker(index, pickled, next - 1, 1, row);
+        worker = factory.worker(index, told.worker, told.first + next - 1, 1, row);
       }
       return false;
     }
@@ -253,7 +235,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       }
       int left = next - first - (rows == null ? 0 : 1);
       if (left > 0) {
-        worker = factory.worker(index, pickled, first, left, 0);
+        worker = factory.worker(index, told.worker, told.first + first, left, 0);
       }
     }
   }

@@ -55,17 +55,17 @@ public final class FilePiece {
   }
 
   /**
-   * The pieces of a task, an Arrow stream: path, first byte, length, the file's size and number of rows, the deletion
+   * Some of the pieces of an Arrow stream of one batch: path, first byte, length, the file's size and number of rows, the deletion
    * vector's file or its bytes, its offset, size and number of rows, partition values.
    */
-  public static List of(byte[] stream) throws IOException {
+  public static List of(byte[] stream, int first, int pieces) throws IOException {
     BufferAllocator memory =
         ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("lakescan pieces", 0, Long.MAX_VALUE);
     ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(stream), memory);
     List made = new ArrayList();
     try {
       VectorSchemaRoot root = reader.getVectorSchemaRoot();
-      while (reader.loadNextBatch()) {
+      if (reader.loadNextBatch()) {
         List vectors = root.getFieldVectors();
         ColumnVector[] columns = new ColumnVector[vectors.size()];
         for (int at = 0; at < columns.length; at++) {
@@ -73,7 +73,7 @@ public final class FilePiece {
         }
         ColumnVector[] partition = (ColumnVector[]) Arrays.copyOfRange(columns, PARTITION, columns.length);
         ColumnarBatch values = new ColumnarBatch(partition, root.getRowCount());
-        for (int row = 0; row < root.getRowCount(); row++) {
+        for (int row = first; row < root.getRowCount() && row - first < pieces; row++) {
           made.add(new FilePiece(columns, row, values.getRow(row).copy()));
         }
       }

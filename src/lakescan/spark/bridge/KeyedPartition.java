@@ -5,14 +5,13 @@ import java.nio.ByteBuffer;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.HasPartitionKey;
 import org.apache.spark.sql.connector.read.InputPartition;
-import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 
 /** A task whose rows all have the same values in the partition columns that its scan has named. */
-public final class KeyedPartition extends PythonInputPartition implements HasPartitionKey {
+public final class KeyedPartition extends TaskInBlock implements HasPartitionKey {
   private final InternalRow key;
 
-  public KeyedPartition(int index, byte[] task, InternalRow key) {
-    super(index, task);
+  public KeyedPartition(TaskInBlock task, InternalRow key) {
+    super(task.index(), task.pickedPartition(), task.at());
     this.key = key;
   }
 
@@ -25,8 +24,7 @@ public final class KeyedPartition extends PythonInputPartition implements HasPar
     ByteBuffer left = ByteBuffer.wrap(numbers);
     InputPartition[] made = new InputPartition[tasks.length];
     for (int at = 0; at < tasks.length; at++) {
-      PythonInputPartition task = (PythonInputPartition) tasks[at];
-      made[at] = new KeyedPartition(task.index(), task.pickedPartition(), keys[left.getInt()]);
+      made[at] = new KeyedPartition((TaskInBlock) tasks[at], keys[left.getInt()]);
     }
     return made;
   }

@@ -22,6 +22,7 @@ _PACKAGE = "lakescan."
 # Each may use those before it.
 _SOURCES = (
     "InputBytes",
+    "TaskInBlock",
     "KeyedPartition",
     "Selection",
     "SelectedColumn",

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterable
-from itertools import starmap
 
 from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.spark.bridge.jvm import READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.tasks import Task, task_bytes
+from lakescan.spark.bridge.tasks import TaskBlock
 from lakescan.stream.stream import Limits, Offset
 from lakescan.table_names import CATALOG_CLASS
 
@@ -31,9 +30,9 @@ def stream_scan(
     return constructor.newInstance(bridge.array("java.lang.Object", arguments))
 
 
-def packed(tasks: Iterable[Task]) -> bytearray:
-    """Tasks as `StreamScan.java` unpacks them: how many, then each after its length."""
-    messages = list(starmap(task_bytes, tasks))
+def packed(tasks: Iterable[TaskBlock]) -> bytearray:
+    """Tasks, a block each, as `StreamScan.java` unpacks them: how many, then each after its length."""
+    messages = [task.to_bytes() for task in tasks]
     parts = (part for task in messages for part in (len(task).to_bytes(4, "big"), task))
     return bytearray(b"".join([len(messages).to_bytes(4, "big"), *parts]))
 

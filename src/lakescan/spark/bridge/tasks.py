@@ -1,14 +1,18 @@
 """A scan's tasks as Spark takes them, and what it is told of how rows are spread over them.
 
-`ArrowReaderFactory.java` takes a task apart again: how many bytes a worker would read, what Spark's own reader is told
-of its files (nothing where it cannot read them), and the task as a worker takes it.
+Tasks travel in blocks of a few: `TaskInBlock.java` is one of them, and carries the block with it. A block says which
+pieces of files each of its tasks has, and describes them twice: for a worker, and for Spark's own reader.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import starmap
-from typing import TypeAlias
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
@@ -16,41 +20,74 @@ from lakescan.spark.bridge.java_classes import executor_class
 from lakescan.spark.bridge.jvm import READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject
 
-_MESSAGE_BYTES = 8 << 20
+_MESSAGE_BYTES = 1 << 20
+TASK = np.dtype([("bytes", ">i8"), ("first", ">i4"), ("pieces", ">i4"), ("plain", "i1")])
+"""About how many bytes a worker reads; the first of its pieces among those of the block, and how many it has; whether
+Spark's own reader can read any of them."""
+_EVERY_PIECE = 2**31 - 1
 
-Task: TypeAlias = tuple[bytes, bytes, int]
-"""Pickled for a worker; for Spark's own reader, empty where it cannot; the bytes that a worker reads."""
+
+@dataclass(frozen=True)
+class TaskBlock:
+    """Some tasks, and what is known of their pieces."""
+
+    tasks: npt.NDArray[np.void]
+    """A `TASK` each."""
+    worker: bytes
+    """The pieces, pickled for a worker."""
+    plain: bytes
+    """The pieces as an Arrow stream for Spark's own reader; empty where it can read none."""
+
+    def to_bytes(self) -> bytes:
+        """As `TaskInBlock.java` reads it."""
+        lengths = struct.pack(">ii", len(self.tasks), len(self.plain))
+        return b"".join([lengths, self.tasks.tobytes(), self.plain, self.worker])
 
 
-def input_partitions(bridge: Bridge, tasks: Iterable[Task]) -> JavaObject:
+def block_of_one(worker: bytes, plain: bytes, size: int) -> TaskBlock:
+    """A task that has all pieces of its block."""
+    return TaskBlock(np.array([(size, 0, _EVERY_PIECE, bool(plain))], TASK), worker, plain)
+
+
+def input_partitions(bridge: Bridge, blocks: Iterable[TaskBlock]) -> JavaObject:
     """The tasks, in their order."""
-    made = bridge.java_class("java.util.ArrayList")()
-    kinds = [made.getClass(), bridge.java_class("java.lang.Class").forName("[B")]
-    unpack = executor_class(bridge, "ArrowReaderFactory").getMethod("unpack", bridge.array("java.lang.Class", kinds))
-    # A trip to the JVM for each task would take longer than all else of planning.
-    return [unpack.invoke(None, bridge.array("java.lang.Object", [made, packed])) for packed in _packed(tasks)][-1]
+    lengths_and_blocks = (part for block in blocks for part in _with_length(block.to_bytes()))
+    message = bytearray()
+    for part in lengths_and_blocks:
+        message += part
+        if len(message) > _MESSAGE_BYTES:
+            break
+    else:
+        return _unpacked(bridge, "ofBytes", message)
+    # Py4J sends bytes as text, which takes some ten times as long as a file. The JVM is on this machine.
+    context: Any = bridge.spark.sparkContext
+    with tempfile.TemporaryDirectory(dir=context._temp_dir) as folder:
+        path = Path(folder) / "tasks"
+        with path.open("wb") as file:
+            file.write(message)
+            file.writelines(lengths_and_blocks)
+        return _unpacked(bridge, "ofFile", str(path))
 
 
-def _packed(tasks: Iterable[Task]) -> Iterator[bytearray]:
-    """The tasks one after the other, each with its length before it, in parts that fit a message; at least one."""
-    packed = bytearray()
-    for task in starmap(task_bytes, tasks):
-        packed += struct.pack(">i", len(task)) + task
-        if len(packed) > _MESSAGE_BYTES:
-            yield packed
-            packed = bytearray()
-    yield packed
+def _with_length(block: bytes) -> tuple[bytes, bytes]:
+    return struct.pack(">i", len(block)), block
+
+
+def _unpacked(bridge: Bridge, method: str, told: bytearray | str) -> JavaObject:
+    methods = executor_class(bridge, "TaskInBlock").getMethods()
+    (unpack,) = [each for each in methods if each.getName() == method]
+    return unpack.invoke(None, bridge.array("java.lang.Object", [told]))
 
 
 def keyed_partitions(
-    bridge: Bridge, tasks: Iterable[Task], keys: pa.Table, schema: StructType, key_of_task: Sequence[int]
+    bridge: Bridge, blocks: Iterable[TaskBlock], keys: pa.Table, schema: StructType, key_of_task: Sequence[int]
 ) -> JavaObject:
     """The tasks, each with the row of `keys` that its rows have in the columns of `schema`."""
     methods = executor_class(bridge, "KeyedPartition").getMethods()
     (of,) = [method for method in methods if method.getName() == "of"]
     rows = bridge.internal_rows(keys, schema)
-    key_numbers = bytearray(struct.pack(f">{len(key_of_task)}i", *key_of_task))
-    arguments = [input_partitions(bridge, tasks), key_numbers, rows]
+    key_numbers = bytearray(np.array(key_of_task, ">i4").tobytes())
+    arguments = [input_partitions(bridge, blocks), key_numbers, rows]
     return of.invoke(None, bridge.array("java.lang.Object", arguments))
 
 
@@ -65,8 +102,3 @@ def partitioning(bridge: Bridge, names: Sequence[str], keys: int) -> JavaObject:
 def joins_by_partitioning(bridge: Bridge) -> bool:
     """Whether Spark would make use of a scan's partitioning."""
     return bridge.spark.conf.get("spark.sql.sources.v2.bucketing.enabled") == "true"
-
-
-def task_bytes(pickled: bytes, plain: bytes, size: int) -> bytes:
-    """A task as it travels."""
-    return struct.pack(">qi", size, len(plain)) + plain + pickled

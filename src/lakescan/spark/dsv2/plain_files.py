@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 )
 
 from lakescan.predicate import TRUE
-from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows, streams_of
 from lakescan.scan.packing import ROW_COUNT
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.filter_words import FilterWords, only_drops_nulls
@@ -113,36 +113,36 @@ def _more_than_decoding(plan: ReadPlan) -> str:
     return "" if len(plan.output) else "no columns"
 
 
-def plain_pieces(plan: ReadPlan, columns: PlainColumns | str, tasks: Sequence[ReadTask | ReadyRows]) -> list[bytes]:
-    """What an executor needs to read each task by itself, as an Arrow stream; empty where a worker has to.
+def told_pieces(plan: ReadPlan, columns: PlainColumns | str, pieces: pa.Table) -> pa.RecordBatch | None:
+    """What an executor needs to read each piece by itself; one without a path is a worker's. None where all are."""
+    return None if isinstance(columns, str) or not pieces.num_rows else _told(plan, columns, pieces)
 
-    A piece without a path is one that a worker has to read."""
+
+def plain_pieces(plan: ReadPlan, columns: PlainColumns | str, tasks: Sequence[ReadTask | ReadyRows]) -> list[bytes]:
+    """What an executor needs to read each task by itself, as an Arrow stream; empty where a worker has to."""
     known = [task.pieces for task in tasks if _is_plain(task)]
-    if isinstance(columns, str) or not known:
-        return [b""] * len(tasks)
     # All tasks at once: a call of Arrow's takes longer than what it does for the few files of one.
-    told = _told(plan, columns, pa.concat_tables(known).combine_chunks())
+    told = told_pieces(plan, columns, pa.concat_tables(known).combine_chunks()) if known else None
+    if told is None:
+        return [b""] * len(tasks)
     ends = accumulate(pieces.num_rows for pieces in known)
-    streams = (_stream(told.slice(end - len(pieces), len(pieces))) for end, pieces in zip(ends, known, strict=True))
+    edges = [(end - len(pieces), end) for end, pieces in zip(ends, known, strict=True)]
+    can = [told.column(0).slice(begin, end - begin).null_count < end - begin for begin, end in edges]
+    streams = (stream if wanted else b"" for stream, wanted in zip(streams_of(told, edges), can, strict=True))
     return [next(streams) if _is_plain(task) else b"" for task in tasks]
 
 
-def why_workers(
-    plan: ReadPlan, columns: PlainColumns | str, tasks: Sequence[ReadTask | ReadyRows], pieces: Sequence[bytes]
-) -> tuple[str, ...]:
-    """Why workers read the tasks that executors are told nothing of: for people."""
-    left = [task for task, told in zip(tasks, pieces, strict=True) if not told]
-    if not left:
+def why_workers(plan: ReadPlan, columns: PlainColumns | str, offset: bool, pieces: pa.Table) -> tuple[str, ...]:
+    """Why workers read these pieces, and one task with an offset where there is one: for people."""
+    if not offset and not pieces.num_rows:
         return ()
-    return (columns,) if isinstance(columns, str) else tuple(_why(plan, left))
+    return (columns,) if isinstance(columns, str) else tuple(_why(plan, offset, pieces))
 
 
-def _why(plan: ReadPlan, tasks: Sequence[ReadTask | ReadyRows]) -> list[str]:
-    """Why workers read these tasks of a scan whose columns are plain."""
-    known = [task.pieces for task in tasks if _is_plain(task)]
-    reasons = ["an offset"] if len(known) < len(tasks) else []
-    if known:
-        pieces = pa.concat_tables(known)
+def _why(plan: ReadPlan, offset: bool, pieces: pa.Table) -> list[str]:
+    """Why workers read these pieces of a scan whose columns are plain."""
+    reasons = ["an offset"] if offset else []
+    if pieces.num_rows:
         merged = "merged_with" in pieces.column_names and pieces["merged_with"].null_count < pieces.num_rows
         near = plan.files.plain_files(pieces)["path"].null_count < pieces.num_rows
         reasons += ["log files to merge"] if merged else []
@@ -167,15 +167,6 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
         paths = pc.if_else(pc.less(pc.fill_null(pieces["size"], 0), WORTH_LOOKING_AT_PAGES), None, paths)
     told = {"path": paths, **said, **{name: files[name] for name in files.column_names[1:]}, **values}
     return pa.RecordBatch.from_struct_array(pa.table(told).to_struct_array().combine_chunks())
-
-
-def _stream(pieces: pa.RecordBatch) -> bytes:
-    if pieces.column(0).null_count == pieces.num_rows:
-        return b""
-    sink = pa.BufferOutputStream()
-    with pa.RecordBatchStreamWriter(sink, pieces.schema) as stream:
-        stream.write_batch(pieces)
-    return bytes(sink.getvalue())
 
 
 def _stored(wanted: StructField, field: pa.Field, source: pa.Field) -> StructField | None:

@@ -5,40 +5,30 @@ whoever asks for a result first waits for it. Equal scans compare equal, which l
 Filters that Spark finds at run time hold for the next batch only: another use of the same scan must not lose rows.
 """
 
-import pickle
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
 
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Predicate, conjoin, exact
-from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
-from lakescan.scan.plan import Plan
+from lakescan.reader.read_plan import ReadPlan
+from lakescan.scan.plan import Plan, ScanTasks
 from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.report import shown_reasons
 from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
-from lakescan.spark.bridge.tasks import Task, input_partitions
+from lakescan.spark.bridge.tasks import TaskBlock, input_partitions
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
-from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces, why_workers
+from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.spark_statistics import SparkStatistics
+from lakescan.spark.dsv2.task_blocks import DividedScan
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
 
 # Who reads more files than that is not told before they are read: dividing them into tasks takes longer than planning.
 _DESCRIBED_FILES = 10_000
-
-
-@dataclass(frozen=True)
-class _Tasks:
-    """A plan's tasks, and what executors are told of each."""
-
-    plan: Plan
-    tasks: Sequence[ReadTask | ReadyRows]
-    pieces: list[bytes]
 
 
 class SparkScan(BatchScan):
@@ -51,7 +41,7 @@ class SparkScan(BatchScan):
         self.schema = schema
         self._runtime_filters: list[Predicate] = []
         self._at_run_time: Plan | None = None
-        self._tasks: _Tasks | None = None
+        self._tasks: DividedScan | None = None
         self._has_run = False
 
     @cached_property
@@ -78,8 +68,8 @@ class SparkScan(BatchScan):
         if self._tasks is None and self.last_run.planned.files.num_rows > _DESCRIBED_FILES:
             return self.spec.description
         divided = self._divided(self.last_run)
-        who = ", ".join(f"{count} by {reader}" for reader, count in _readers(divided.tasks, divided.pieces))
-        why = self._why(divided)
+        who = ", ".join(f"{count} by {reader}" for reader, count in divided.readers)
+        why = divided.why_workers
         files = self.last_run.planned.files.num_rows
         return f"{self.spec.description} files=[{files}] tasks=[{who}{shown_reasons(why)}]"
 
@@ -130,36 +120,30 @@ class SparkScan(BatchScan):
     def readers(self) -> tuple[tuple[str, int], ...]:
         """Who reads, and how many tasks, of the last batch; empty before there was one."""
         divided = self._tasks
-        return _readers(divided.tasks, divided.pieces) if divided is not None and self._has_run else ()
+        return divided.readers if divided is not None and self._has_run else ()
 
     @property
     def why_workers(self) -> tuple[str, ...]:
         """Why workers read what they do of the last batch; empty before there was one."""
         divided = self._tasks
-        return self._why(divided) if divided is not None and self._has_run else ()
-
-    def _why(self, divided: _Tasks) -> tuple[str, ...]:
-        return why_workers(divided.plan.read_plan, self._plain_columns, divided.tasks, divided.pieces)
+        return divided.why_workers if divided is not None and self._has_run else ()
 
     def input_partitions(self, plan: Plan) -> JavaObject:
         self._has_run = True
-        divided = self._divided(plan)
-        shipped_tasks = zip(map(pickle.dumps, divided.tasks), divided.pieces, plan.bytes_of(divided.tasks), strict=True)
-        return self.partitions_of(plan, shipped_tasks)
+        return self.partitions_of(plan, self._divided(plan).blocks())
 
-    def tasks_of(self, plan: Plan) -> Sequence[ReadTask | ReadyRows]:
-        return plan.tasks(self.bridge.parallelism)
+    def tasks_of(self, plan: Plan) -> ScanTasks:
+        return plan.divided(self.bridge.parallelism)
 
-    def partitions_of(self, plan: Plan, tasks: Iterable[Task]) -> JavaObject:
+    def partitions_of(self, plan: Plan, blocks: Iterable[TaskBlock]) -> JavaObject:
         """The tasks of `tasks_of`, as Spark takes them."""
-        return input_partitions(self.bridge, tasks)
+        return input_partitions(self.bridge, blocks)
 
-    def _divided(self, plan: Plan) -> _Tasks:
+    def _divided(self, plan: Plan) -> DividedScan:
         # Spark describes a scan several times a query, before it runs and after.
         known = self._tasks
         if known is None or known.plan is not plan:
-            tasks = self.tasks_of(plan)
-            self._tasks = known = _Tasks(plan, tasks, plain_pieces(plan.read_plan, self._plain_columns, tasks))
+            self._tasks = known = DividedScan(plan, self.tasks_of(plan), self._plain_columns)
         return known
 
     def reader_factory(self) -> JavaObject:
@@ -181,17 +165,6 @@ class SparkScan(BatchScan):
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")
-
-
-def _readers(tasks: Sequence[ReadTask | ReadyRows], plain: Sequence[bytes]) -> tuple[tuple[str, int], ...]:
-    ready = sum(isinstance(task, ReadyRows) for task in tasks)
-    by_spark = sum(map(bool, plain))
-    counts = {
-        "Spark's own Parquet reader": by_spark,
-        "Arrow in Python workers": len(tasks) - by_spark - ready,
-        "the log alone": ready,
-    }
-    return tuple((reader, count) for reader, count in counts.items() if count)
 
 
 class SparkBatch(Proxy):

@@ -4,16 +4,15 @@ A join or an aggregate by those columns then shuffles nothing. Files that are dr
 never add one, as Spark asks.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 
 from pyspark.sql.types import StructField, StructType
 
-from lakescan.reader.read_plan import ReadTask, ReadyRows
 from lakescan.scan.partitioning import KeyedTasks, keys_of
-from lakescan.scan.plan import Plan
+from lakescan.scan.plan import Plan, ScanTasks
 from lakescan.spark.bridge import READ, JavaObject
-from lakescan.spark.bridge.tasks import Task, keyed_partitions, partitioning
+from lakescan.spark.bridge.tasks import TaskBlock, keyed_partitions, partitioning
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.scan import SparkScan
 
@@ -37,15 +36,15 @@ class SparkScanByPartition(SparkScan):
         keys = keys_of(self.plan.planned.files, self._keys)[0].num_rows if self._keys else 0
         return partitioning(self.bridge, self._keys, keys)
 
-    def tasks_of(self, plan: Plan) -> Sequence[ReadTask | ReadyRows]:
-        return self._tasks_by_key(plan).tasks if self._has_keys(plan) else super().tasks_of(plan)
+    def tasks_of(self, plan: Plan) -> ScanTasks:
+        return ScanTasks((), self._tasks_by_key(plan).tasks) if self._has_keys(plan) else super().tasks_of(plan)
 
-    def partitions_of(self, plan: Plan, tasks: Iterable[Task]) -> JavaObject:
+    def partitions_of(self, plan: Plan, blocks: Iterable[TaskBlock]) -> JavaObject:
         if not self._has_keys(plan):
-            return super().partitions_of(plan, tasks)
+            return super().partitions_of(plan, blocks)
         made = self._tasks_by_key(plan)
         schema = StructType([StructField(name, self.schema[name].dataType) for name in self._keys])
-        return keyed_partitions(self.bridge, tasks, made.keys, schema, made.key_of_task)
+        return keyed_partitions(self.bridge, blocks, made.keys, schema, made.key_of_task)
 
     def _has_keys(self, plan: Plan) -> bool:
         return bool(self._keys) and plan.planned.files.num_rows > 0

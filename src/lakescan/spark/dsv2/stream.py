@@ -25,7 +25,7 @@ from lakescan.scan.packing import piece_bytes
 from lakescan.scan.settings import Settings
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.streams import packed, stream_scan
-from lakescan.spark.bridge.tasks import Task
+from lakescan.spark.bridge.tasks import TaskBlock, block_of_one
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.dsv2.predicates import read_expression
@@ -144,7 +144,7 @@ class BatchPlanner(Proxy):
     def _parallelism(self) -> int:
         return self.bridge.parallelism
 
-    def _told(self, tasks: Iterable[StreamTask]) -> Iterable[Task]:
+    def _told(self, tasks: Iterable[StreamTask]) -> Iterable[TaskBlock]:
         """The tasks as they travel; those of one plan together."""
         for _, run in groupby(tasks, key=lambda task: id(task.plan)):
             together = list(run)
@@ -153,7 +153,7 @@ class BatchPlanner(Proxy):
             sizes = (
                 scaled(piece_bytes(one.task.pieces), share) if isinstance(one.task, ReadTask) else 0 for one in together
             )
-            yield from zip(map(pickle.dumps, together), plain, sizes, strict=True)
+            yield from map(block_of_one, map(pickle.dumps, together), plain, sizes)
 
     def _plain_columns(self, task: StreamTask) -> PlainColumns | str:
         """The columns with which Spark's own reader may read a task, why a worker has to where it cannot.
