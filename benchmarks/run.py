@@ -20,6 +20,7 @@ NOT_BENCHMARKS = {
     "harness",
     "hudi_peer",
     "streams_peer",
+    "planning_distributed",
     "planning_log",
     "planning_question",
     "planning_results",

@@ -146,18 +146,19 @@ def _magnitude(values: pa.ChunkedArray) -> float:
 
 def _merged(asked: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
     if asked.function in ("min", "max"):
-        return _merged_extremes(asked, values, codes, groups)
+        return group_extremes(values, codes, groups, asked.function)
     if pa.types.is_floating(values.type):
         return _float_sums(values, codes, groups)
     return _by_arrow("sum", values, codes)
 
 
-def _merged_extremes(asked: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
+def group_extremes(values: pa.ChunkedArray | pa.Array, codes: Codes, groups: int, function: str) -> pa.Array:
+    """`extremes` of groups as `group_codes` numbers them: of many types without sorting."""
     plain = pa.types.is_integer(values.type) or pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type)
-    return _by_arrow(asked.function, values, codes) if plain else extremes(values, codes, groups, asked.function)
+    return _by_arrow(function, values, codes) if plain else extremes(values, codes, groups, function)
 
 
-def _by_arrow(function: str, values: pa.ChunkedArray, codes: Codes) -> pa.Array:
+def _by_arrow(function: str, values: pa.ChunkedArray | pa.Array, codes: Codes) -> pa.Array:
     # Codes number the groups in the order in which Arrow, on one thread, gives them back.
     table = pa.table({"code": pa.array(codes), "value": values})
     return _flat(table.group_by("code", use_threads=False).aggregate([("value", function)])[f"value_{function}"])

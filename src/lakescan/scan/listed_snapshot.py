@@ -98,6 +98,9 @@ class ListedSnapshot(ABC):
     def divided(self, at_least: int, executors: Executors) -> Divided | None:
         return None
 
+    def without_paths(self, partition: bool) -> Snapshot | None:
+        return None
+
     def narrowed(self: Snapshot, step: FileFilter) -> Snapshot:
         return self
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
-from lakescan.reader.aggregate import can_group, extremes, group_codes
+from lakescan.reader.aggregate import can_group, group_codes, group_extremes
 from lakescan.reader.aggregation import Aggregation, column_type
 from lakescan.scan.file_statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
@@ -121,8 +121,11 @@ class _Known:
         if function == "max" and pa.types.is_floating(exact.type):
             usable = pc.and_(usable, pc.or_(_has_no_nan(bounds), pc.fill_null(pc.is_nan(exact), False)))
         values = pc.if_else(usable, exact, pa.scalar(None, exact.type))
-        beaten = self._beaten(at, bounds, values, function)
-        return _Partial(values, reduce(pc.or_, [usable, self._is_all_null(bounds), beaten]))
+        known = pc.or_(usable, self._is_all_null(bounds))
+        if not pc.all(known).as_py():
+            # Comparing files with each other takes longer than all else, and mostly each is known by itself.
+            known = pc.or_(known, self._beaten(at, bounds, values, function))
+        return _Partial(values, known)
 
     def _beaten(self, at: int, bounds: Bounds, exact: pa.Array, function: str) -> pa.Array:
         """Where no value of the file can be its group's least (or greatest), because another file's is surely beyond.
@@ -140,12 +143,12 @@ class _Known:
         reached = pc.if_else(surely, far, pa.scalar(None, far.type))
         keys, count = [pa.chunked_array([key]) for key in self.keys], self.files.num_rows
         codes, firsts = group_codes(keys, count)
-        limit = extremes(reached, codes, len(firsts), function).take(pa.array(codes))
+        limit = group_extremes(reached, codes, len(firsts), function).take(pa.array(codes))
         if self.others is not None:
             keys = [pa.chunked_array([*key.chunks, *self.others[i].chunks]) for i, key in enumerate(keys)]
             codes, firsts = group_codes(keys, count + self.others.num_rows)
             exact = pa.concat_arrays([exact, *self.others[len(keys) + at].cast(exact.type).chunks])
-        best = extremes(exact, codes, len(firsts), function).take(pa.array(codes[:count]))
+        best = group_extremes(exact, codes, len(firsts), function).take(pa.array(codes[:count]))
         behind = (pc.greater_equal if least else pc.less_equal)(near, best)
         beyond = (pc.greater if least else pc.less)(near, limit)
         return pc.or_(pc.fill_null(behind, False), pc.fill_null(beyond, False))

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
+from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.read_plan import ReadPlan
 from lakescan.scan.aggregates import answered_by_metadata
 from lakescan.scan.in_pieces import planned_in_pieces
@@ -41,11 +42,28 @@ def _made(spec: ScanSpec) -> Plan:
     in_pieces = planned_in_pieces(spec)
     if in_pieces is not None:
         return Plan(spec, in_pieces[0], read, in_pieces[1])
-    planned = _planned(spec)
     if spec.aggregation is None:
-        return Plan(spec, planned, read)
+        return Plan(spec, _planned(spec), read)
+    counted = _counted(spec, spec.aggregation)
+    if counted is not None:
+        return Plan(spec, counted[1], read, counted[0])
+    planned = _planned(spec)
     ready, unknown = answered_by_metadata(spec, spec.aggregation, planned)
     return Plan(spec, unknown, read, ready)
+
+
+def _counted(spec: ScanSpec, how: Aggregation) -> tuple[pa.Table, PlannedFiles] | None:
+    """What metadata answers without the paths of files; None where it does not know all, or knows paths as soon."""
+    if spec.may_match != TRUE or not spec.settings.aggregates or spec.limit is not None or spec.offset:
+        return None
+    columns = [*how.keys, *(one.column for one in how.aggregates if one.column is not None)]
+    by_partition = any(column.path[0] in spec.snapshot.partition_columns for column in columns)
+    unnamed = spec.snapshot.without_paths(by_partition)
+    if unnamed is None:
+        return None
+    ready, unknown = answered_by_metadata(spec, how, plan_files(unnamed, TRUE, spec.settings))
+    # Whatever has to be read has to be named.
+    return None if unknown.files.num_rows else (ready, replace(unknown, snapshot=spec.snapshot))
 
 
 def at_run_time(made: Plan, predicate: Predicate | str) -> Plan:

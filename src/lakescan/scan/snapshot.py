@@ -99,6 +99,10 @@ class Snapshot(Protocol):
         listing all of them is as fast.
         """
 
+    def without_paths(self, partition: bool) -> "Snapshot | None":
+        """This version with files whose paths and, unless they are wanted, partition values are null, for whoever only
+        counts them; None where it is not known, or not sooner than with paths, which files there are."""
+
     def narrowed(self, step: FileFilter) -> "Snapshot":
         """This version with only the files that the step keeps, where they can be listed without listing the rest.
 

@@ -20,7 +20,7 @@ from lakescan.formats.delta.log.log_pieces import LogPiece, LogPieces
 from lakescan.formats.delta.log.log_segment import LogSegment, list_log
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
-from lakescan.formats.delta.log.replay import Replay, physical_partition_names
+from lakescan.formats.delta.log.replay import Replay
 from lakescan.formats.delta.partition_values import typed_partition
 from lakescan.formats.delta.row_tracking import is_tracked, row_tracking, with_tracking
 from lakescan.io.storage import Storage
@@ -149,6 +149,12 @@ class DeltaSnapshot(ListedSnapshot):
     def _together(self, files: pa.Table) -> "DeltaSnapshot":
         return replace(self, _some=self._replay.together(files), _listed=files)
 
+    def without_paths(self, partition: bool) -> "DeltaSnapshot | None":
+        with self._lock:
+            listed = self._some is not None or "_files" in self.__dict__
+            some = None if listed else self._replay.without_paths(partition)
+        return None if some is None else replace(self, _some=some)
+
     def narrowed(self, step: FileFilter) -> "DeltaSnapshot":
         with self._lock:
             if "_files" in self.__dict__ or isinstance(self._some, LiveFiles):
@@ -160,7 +166,7 @@ class DeltaSnapshot(ListedSnapshot):
     def _in_the_log(self, step: FileFilter) -> LogFilter:
         columns = step.columns if isinstance(step, StatisticsFilter) else ()
         metadata = self._replay.metadata
-        names = physical_partition_names(metadata)
+        names = metadata.physical_partition_names
         request = self._request(columns, exact=False)
         return LogFilter(step, request, names, metadata.partition_fields, self.zone, f"{self.location}/{LOG_FOLDER}")
 

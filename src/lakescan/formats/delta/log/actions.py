@@ -85,6 +85,10 @@ class ActionSource(Protocol):
         Where `counted`, a request of no column, is given, also `ROWS`.
         """
 
+    def unnamed_adds(self, partition: bool) -> pa.Table | None:
+        """All adds without their paths and, unless they are wanted, partition values; None where without paths it
+        cannot be told which rows are adds."""
+
     def statistics(self, rows: pa.Array, wanted: "StatisticsRequest") -> pa.StructArray:
         """The statistics of the adds with these `row` numbers, null where a file has none."""
 

@@ -40,6 +40,17 @@ def census_with_rows(
     return counted
 
 
+def unnamed(
+    commits: CommitActions, checkpoint: Sequence[ActionSource], checksum: Checksum, partition: bool
+) -> list[pa.Table] | None:
+    """The adds of each source without their paths, where all are live: where the checksum counts just these."""
+    parts = side_by_side(lambda source: source.unnamed_adds(partition), checkpoint)
+    known = [commits.adds, *(part for part in parts if part is not None)]
+    if len(known) <= len(parts) or not checksum.agrees_on_sums(pa.concat_tables(known)):
+        return None
+    return known
+
+
 def not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
     """The adds of files that no commit speaks of."""
     if not len(touched):

@@ -26,6 +26,7 @@ from lakescan.formats.delta.log.checkpoint_adds import (
     refuse_both,
     sized_adds,
     typed_adds,
+    unnamed_adds,
 )
 from lakescan.formats.delta.log.checkpoint_statistics import CheckpointStatistics
 from lakescan.formats.delta.log.commits import CommitText, file_actions
@@ -131,6 +132,19 @@ class CheckpointFile:
 
         counts = [] if counted is None else self._statistics.columns(counted)
         return pa.concat_tables([none, *self.file.gather([*columns, *counts], sized, groups=self._groups)])
+
+    def unnamed_adds(self, partition: bool) -> pa.Table | None:
+        if not self._has_adds():
+            return self._no_adds
+        if not self._sizes_tell(self._groups):
+            return None
+        columns = [*_SIZES, *(["add.partitionValues"] if partition else [])]
+
+        def sized(at: Rows, add: pa.StructArray) -> pa.Table:
+            texts = self._partition(add) if partition else None
+            return unnamed_adds(add, texts, self.partition_names, self.file.name, at)
+
+        return pa.concat_tables([self._no_adds, *self.file.gather(columns, sized, groups=self._groups)])
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         return self._statistics.of_rows(rows, wanted)

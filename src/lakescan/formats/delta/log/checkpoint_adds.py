@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from lakescan.errors import CorruptLog
 from lakescan.formats.delta.log.actions import DELETION_VECTOR, ROWS, adds_schema
-from lakescan.formats.delta.log.whole_actions import broken_action, broken_text
+from lakescan.formats.delta.log.whole_actions import broken_action, broken_text, broken_vector
 from lakescan.types.columns import empty_structs, member
 
 COLUMNS = ("path", "size", "modificationTime", "partitionValues", "deletionVector")
@@ -71,6 +71,30 @@ def sized_adds(actions: pa.Array, file: str, rows: pa.Array | None = None) -> pa
     columns = {"size": size, "deletion_vector": vector} | ({} if path is None else {"path": path})
     columns |= {} if rows is None else {ROWS: rows}
     return pa.table({name: _chosen(column, places) for name, column in columns.items()})
+
+
+def unnamed_adds(
+    actions: pa.Array, texts: pa.Array | None, partition_names: Sequence[str], file: str, rows: npt.NDArray[np.int64]
+) -> pa.Table:
+    """The adds of a column without paths as `adds_schema`: nothing is known of a file but its size, its deletion vector
+    and, where they are given, its partition values. Rows without a size are other actions."""
+    schema = adds_schema(partition_names)
+    adds = sized_adds(actions, file, pa.array(rows))
+    wrong = broken_vector(adds["deletion_vector"], "an add action")
+    if wrong is None and pc.any(pc.less(adds["size"], 0)).as_py():
+        wrong = "it has an add action with a negative size"
+    if wrong is not None:
+        raise CorruptLog(file, wrong)
+    columns = {"row": adds[ROWS], "size": adds["size"], "deletion_vector": adds["deletion_vector"]}
+    if texts is not None:
+        places = _present(member(actions, "size").is_valid())
+        columns["partition"] = _chosen(texts, places)
+        if partition_names and columns["partition"].null_count:
+            raise CorruptLog(file, "its adds have no map of partition values, and the table is partitioned")
+        if broken_text([columns["partition"]]):
+            raise CorruptLog(file, "a partition value of its adds is no UTF-8 text")
+    known = [columns.get(field.name, pa.nulls(adds.num_rows, field.type)) for field in schema]
+    return pa.table(known, schema=schema)
 
 
 def _present(chosen: pa.Array) -> npt.NDArray[np.int64]:

@@ -41,7 +41,7 @@ class CheckpointStatistics:
         places = rows.to_numpy()
         kept = self.whole(wanted, len(places))
         if kept is not None:
-            return kept.take(rows)
+            return _taken(kept, places)
         in_order = bool(np.all(np.diff(places) > 0))
         statistics = self._read(wanted, places if in_order else np.unique(places))
         if in_order:
@@ -106,6 +106,13 @@ class CheckpointStatistics:
 
     def columns(self, wanted: StatisticsRequest) -> list[str]:
         return _leaf_columns(wanted) if self._has_parsed(wanted) else [_TEXTS]
+
+
+def _taken(kept: pa.StructArray, places: Rows) -> pa.StructArray:
+    """The statistics at these places; those of neighbours, as all files of a checkpoint are, need no copy."""
+    if len(places) and places[-1] - places[0] == len(places) - 1 and np.all(np.diff(places) == 1):
+        return kept.slice(places[0], len(places))
+    return kept.take(pa.array(places))
 
 
 def _texts(add: pa.StructArray) -> pa.Array:

@@ -20,7 +20,7 @@ from lakescan.formats.delta.log.commits import CommitText, file_lines, lines_tog
 from lakescan.formats.delta.log.log_segment import Commit, LogListing
 from lakescan.formats.delta.log.names import LOG_FOLDER, commit_name
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
-from lakescan.formats.delta.log.replay import Replay, physical_partition_names
+from lakescan.formats.delta.log.replay import Replay
 from lakescan.formats.delta.log.time_travel import ENABLED, rising_times
 from lakescan.formats.delta.log.typed_action import TypedAction
 from lakescan.formats.delta.log.whole_actions import repeated
@@ -161,7 +161,7 @@ class TableCommit:
 
     @cached_property
     def _lines(self) -> pa.Table:
-        return self.texts.lines(self.place, tuple(physical_partition_names(self.metadata)))
+        return self.texts.lines(self.place, tuple(self.metadata.physical_partition_names))
 
     def _actions(self, kind: str) -> tuple[pa.Array, pa.Array]:
         column = self._lines[kind].combine_chunks()

@@ -132,6 +132,9 @@ class CommitActions:
         rows = member(self.statistics(adds["row"].combine_chunks(), counted), "row_count")
         return files.append_column(ROWS, rows)
 
+    def unnamed_adds(self, partition: bool) -> pa.Table:
+        return self.adds
+
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
         statistics = parse_statistics(member(self._actions, "stats").take(rows), wanted)
         return self._writers.mark(statistics, rows, wanted)

@@ -4,8 +4,9 @@ A file is known by its source and its row there, so only the snapshot that liste
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -42,14 +43,21 @@ class LiveFiles:
         ask: Callable[[ActionSource, pa.Array], pa.StructArray],
     ) -> pa.StructArray:
         numbers = source.to_numpy()
+        if np.all(numbers[1:] >= numbers[:-1]):
+            # As they were listed: those of a source stand together.
+            begins = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist(), len(numbers)]
+            runs = [(begin, end) for begin, end in pairwise(begins) if end > begin]
+            told = [
+                ask(self.sources[int(numbers[begin])], row.slice(begin, end - begin).combine_chunks())
+                for begin, end in runs
+            ]
+            return pa.concat_arrays(told) if told else pa.array([], type_)
         order, parts = [], []
         for at, holder in self.sources.items():
             chosen = np.flatnonzero(numbers == at)
             if len(chosen):
                 order.append(chosen)
                 parts.append(ask(holder, row.take(pa.array(chosen)).combine_chunks()))
-        if not parts:
-            return pa.array([], type_)
         return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
 
     def _held(self, holder: ActionSource, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
@@ -59,3 +67,10 @@ class LiveFiles:
             # The files are known; without their statistics they are all read, which is right.
             warnings.warn(CheckpointIgnored(error.file, self.version, error.why), stacklevel=2)
             return pa.nulls(len(rows), statistics_type(wanted.logical))
+
+
+def numbered(parts: Sequence[pa.Table]) -> pa.Table:
+    """The adds of several sources, each with the number of its own in `source`."""
+    return pa.concat_tables(
+        part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32))) for at, part in enumerate(parts)
+    )

@@ -143,6 +143,11 @@ class Metadata:
         places = {name: at for at, name in enumerate(self.schema.names)}
         return tuple(places[name] for name in self.partition_columns)
 
+    @property
+    def physical_partition_names(self) -> list[str]:
+        """The partition columns' names in the log, in the table's partition order."""
+        return [self.physical_schema.field(at).name for at in self.partition_places]
+
     @cached_property
     def physical_schema(self) -> pa.Schema:
         """The same fields in the same order, in the names and ids that files and statistics use."""

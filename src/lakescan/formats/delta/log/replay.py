@@ -14,7 +14,6 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,11 +28,11 @@ from lakescan.errors import (
     VersionNotFound,
 )
 from lakescan.formats.delta.log.actions import CENSUS, ActionSource
-from lakescan.formats.delta.log.census import census, census_with_rows, not_touched
+from lakescan.formats.delta.log.census import census, census_with_rows, not_touched, unnamed
 from lakescan.formats.delta.log.checkpoint import CheckpointFiles
 from lakescan.formats.delta.log.checksum import Checksum, FileSums, read_checksum
 from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
-from lakescan.formats.delta.log.live_files import LiveFiles
+from lakescan.formats.delta.log.live_files import LiveFiles, numbered
 from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_pieces import LogPieces, counted, divided
 from lakescan.formats.delta.log.log_segment import Commit, LogSegment
@@ -86,7 +85,7 @@ class Replay:
         if before.segment.checkpoint is None or before.segment.checkpoint != self.segment.checkpoint:
             return
         self.__dict__ |= {name: before.__dict__[name] for name in _OF_THE_CHECKPOINT if name in before.__dict__}
-        if before._partition_names != self._partition_names:
+        if before._partition_names != self.metadata.physical_partition_names:
             return
         self.__dict__ |= {name: before.__dict__[name] for name in _OF_ITS_FILES if name in before.__dict__}
         known = before.segment.commits
@@ -141,7 +140,7 @@ class Replay:
             return
         try:
             if len(self.segment.commits) > _NEWEST_COMMITS or self.has_large_checkpoint:
-                newest = file_actions(self._newest_commits, self._partition_names)
+                newest = file_actions(self._newest_commits, self.metadata.physical_partition_names)
                 yield self._live([newest], [newest.adds])
             if self.has_large_checkpoint:
                 yield self._reconciled(_FIRST_ROWS)
@@ -155,15 +154,31 @@ class Replay:
         None where listing all is as fast, or has been done, or where the checkpoint fails: then whoever lists them all
         is told, or gets them without the checkpoint.
         """
-        if self._fallback is not None or "live_files" in self.__dict__:
-            return None
         try:
-            if not self.has_large_checkpoint or (self._checksum is not None and self._checksum.listed is not None):
+            if not self._need_not_list:
                 return None
             self._prove()
             return None if self._fallback is not None else self._matching(wanted)
         except _SHORTCUT_FAILED:
             return None
+
+    def without_paths(self, partition: bool) -> LiveFiles | None:
+        """The live files without their paths and, unless they are wanted, partition values; None as above, and where
+        only paths can tell which files of the checkpoint are live."""
+        try:
+            if not self._need_not_list or self._checksum is None:
+                return None
+            parts = unnamed(self._commit_actions, self._checkpoint_sources, self._checksum, partition)
+            return None if parts is None else self._live([self._commit_actions, *self._checkpoint_sources], parts)
+        except _SHORTCUT_FAILED:
+            return None
+
+    @property
+    def _need_not_list(self) -> bool:
+        """Whether it pays to do without a list of all files: there are many, and they are not listed already."""
+        if self._fallback is not None or "live_files" in self.__dict__ or not self.has_large_checkpoint:
+            return False
+        return self._checksum is None or self._checksum.listed is None
 
     def _matching(self, wanted: LogFilter) -> LiveFiles:
         touched = self._commit_actions.touched
@@ -206,11 +221,10 @@ class Replay:
         twice = repeated_file(files)
         if twice is not None:
             raise self._has_twice(twice)
-        sources: list[ActionSource] = [self._commit_actions, *self._checkpoint_sources]
-        return self._of_sources(dict(enumerate(sources)), files)
+        return self._of_sources([self._commit_actions, *self._checkpoint_sources], files)
 
-    def _of_sources(self, sources: Mapping[int, ActionSource], files: pa.Table) -> LiveFiles:
-        return LiveFiles(sources, files, self.segment.version, len(self.segment.commits))
+    def _of_sources(self, sources: Sequence[ActionSource], files: pa.Table) -> LiveFiles:
+        return LiveFiles(dict(enumerate(sources)), files, self.segment.version, len(self.segment.commits))
 
     @cached_property
     def census(self) -> pa.Table:
@@ -225,10 +239,8 @@ class Replay:
     def census_with_rows(self) -> pa.Table | None:
         """The same with the rows of each; None where listing all files is as fast, has been done, or has to be done
         because the checkpoint fails or the version's checksum lists them."""
-        if self._fallback is not None or "live_files" in self.__dict__:
-            return None
         try:
-            if not self.has_large_checkpoint or (self._checksum is not None and self._checksum.listed is not None):
+            if not self._need_not_list:
                 return None
             return census_with_rows(self._commit_actions, self._checkpoint_sources, self._checksum, self._log)
         except _SHORTCUT_FAILED:
@@ -282,23 +294,18 @@ class Replay:
         """An earlier version's files of the same checkpoint, without those that the commits since then name."""
         commits, known = self._commit_actions, earlier.commits
         of_checkpoint = earlier.table.filter(pc.greater(earlier.table["source"], 0))
-        since = file_actions(self.commits[known:], self._partition_names)
+        since = file_actions(self.commits[known:], self.metadata.physical_partition_names)
         left = not_touched(of_checkpoint, since.touched)
         self._earlier = None
-        added = commits.adds.append_column("source", pa.array(np.zeros(commits.adds.num_rows, np.int32)))
-        sources: list[ActionSource] = [commits, *self._checkpoint_sources]
-        return self._of_sources(dict(enumerate(sources)), pa.concat_tables([added, left]))
+        added = numbered([commits.adds])
+        return self._of_sources([commits, *self._checkpoint_sources], pa.concat_tables([added, left]))
 
     def _live(self, sources: Sequence[ActionSource], parts: Sequence[pa.Table]) -> LiveFiles:
-        numbered = [
-            part.append_column("source", pa.array(np.full(part.num_rows, at, np.int32)))
-            for at, part in enumerate(parts)
-        ]
-        return self._of_sources(dict(enumerate(sources)), pa.concat_tables(numbered))
+        return self._of_sources(sources, numbered(parts))
 
     @cached_property
     def _commit_actions(self) -> CommitActions:
-        return file_actions(self.commits, self._partition_names)
+        return file_actions(self.commits, self.metadata.physical_partition_names)
 
     @cached_property
     def _checkpoint(self) -> CheckpointFiles | None:
@@ -306,17 +313,13 @@ class Replay:
 
     @cached_property
     def _checkpoint_sources(self) -> list[ActionSource]:
-        return [] if self._checkpoint is None else self._checkpoint.sources(self._partition_names)
+        return [] if self._checkpoint is None else self._checkpoint.sources(self.metadata.physical_partition_names)
 
     @property
     def has_large_checkpoint(self) -> bool:
         """Whether it has many rows; no more of its files are opened than it takes to know."""
         counted = accumulate(source.num_rows for source in self._checkpoint_sources)
         return any(rows >= _MANY_ROWS for rows in counted)
-
-    @property
-    def _partition_names(self) -> Sequence[str]:
-        return physical_partition_names(self.metadata)
 
     @property
     def _log(self) -> str:
@@ -392,8 +395,3 @@ class Replay:
             CompactionIgnored if any(path == commit.path for commit in self.segment.commits) else CheckpointIgnored
         )
         warnings.warn(ignored(file, self.segment.version, error.why), stacklevel=4)
-
-
-def physical_partition_names(metadata: Metadata) -> Sequence[str]:
-    """The partition columns' names in the log, in the table's partition order."""
-    return [metadata.physical_schema.field(at).name for at in metadata.partition_places]

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from lakescan.errors import RelaxedStartRefused
 from lakescan.formats.delta.changes.schema_changes import children, same_nesting
 from lakescan.formats.delta.log.commit_range import TableCommit
-from lakescan.formats.delta.log.replay import physical_partition_names
 from lakescan.formats.delta.type_widening import widens
 from lakescan.io.storage import Storage
 from lakescan.reader.file_checks import named_damage
@@ -23,7 +22,7 @@ from lakescan.types.schema import FIELD_ID
 def refuse_misreading(commit: TableCommit, start: int) -> None:
     """An error unless every file that the commit adds is one that its (assumed) metadata describes."""
     location = commit.storage.location
-    expected = set(physical_partition_names(commit.metadata))
+    expected = set(commit.metadata.physical_partition_names)
     for action in commit.text.actions("add"):
         file = commit.data_files.path(action)
         names = set(action.get("partitionValues") or {})
