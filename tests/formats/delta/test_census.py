@@ -1,5 +1,6 @@
 """What is counted of a version's files without listing them is what a whole listing gives."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import lakescan
 from lakescan.errors import ChecksumMismatch
 from lakescan.formats.delta.log import opened_once
 from lakescan.formats.delta.log import replay as delta_replay
+from lakescan.predicate import Column
+from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.scan.inspection import inspect
 from lakescan.scan.listed_snapshot import ListedSnapshot
+from lakescan.scan.planning import plan
 from tests.sample_tables import SampleTable, sample_tables
 from tests.tables import DeltaBuilder
 
@@ -99,7 +103,74 @@ def test_a_checksum_that_counts_other_files_is_an_error(tmp_path: Path) -> None:
         lakescan.open(table.root).snapshot().census()
 
 
+def aggregated(path: Path, aggregation: Aggregation) -> tuple[list[dict[str, Any]], int, list[str]]:
+    """The answer that the log gives, how many files are left to read, and which columns of the checkpoint it took."""
+    read: list[str] = []
+    batches = opened_once.OpenedOnce._batches
+
+    def noted(self: Any, columns: Any, group: int) -> Any:
+        read.extend(columns)
+        return batches(self, columns, group)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opened_once.OpenedOnce, "_batches", noted)
+        made = plan(replace(lakescan.open(path).snapshot().scan().spec, aggregation=aggregation))
+    assert made.ready is not None
+    return sorted(made.ready.to_pylist(), key=str), made.planned.files.num_rows, read
+
+
+ID, DAY = Column(("id",)), Column(("day",))
+AGGREGATIONS = {
+    "count": Aggregation((), (Aggregate("count", None),)),
+    "extremes": Aggregation((), (Aggregate("min", ID), Aggregate("max", ID), Aggregate("count", ID))),
+    "by day": Aggregation((DAY,), (Aggregate("count", None), Aggregate("max", ID))),
+    "of days": Aggregation((), (Aggregate("min", DAY), Aggregate("max", DAY))),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"parts": 3}, {"top": "json"}, {"top": "parquet"}], ids=str)
+@pytest.mark.parametrize("stats", ["json", "parsed", "both"])
+def test_an_aggregate_that_the_log_answers_reads_no_paths(stats: str, how: dict[str, Any], tmp_path: Path) -> None:
+    schema = pa.schema([("day", pa.date32()), ("id", pa.int64())])
+    table = DeltaBuilder(tmp_path / "t", schema, ["day"], features=["deletionVectors"])
+    days = ("2024-01-01", None, "2024-01-03")
+    adds = [table.add(pa.table({"id": [3 * at, 3 * at + 1]}), partition={"day": days[at % 3]}) for at in range(12)]
+    table.commit(*adds)
+    table.delete(adds[9], [0])
+    table.checkpoint(stats=stats, parsed=IDS, row_group_size=4, **how)
+    table.append(pa.table({"id": [-5]}), partition={"day": days[0]})
+    unproven = {name: aggregated(table.root, asked) for name, asked in AGGREGATIONS.items()}
+    file = table.checksum()
+    file.write_text(file.read_text().replace('"allFiles"', '"others"'))
+    for name, asked in AGGREGATIONS.items():
+        rows, left, read = aggregated(table.root, asked)
+        # What is left to read has to be named, and of a file with deleted rows the bounds are not known.
+        assert ("add.path" in read) is (left > 0)
+        assert ("add.partitionValues" in read) is (left > 0 or "day" in name)
+        assert (rows, left) == unproven[name][:2]
+    assert aggregated(table.root, AGGREGATIONS["count"])[0] == [{"value_0": 24}]
+
+
+def test_files_that_commits_name_are_counted_by_their_paths(tmp_path: Path) -> None:
+    table = built(tmp_path / "t")
+    unproven = {name: aggregated(table.root, AGGREGATIONS[name])[:2] for name in ("count", "extremes")}
+    file = table.checksum()
+    file.write_text(file.read_text().replace('"allFiles"', '"others"'))
+    for name, expected in unproven.items():
+        rows, left, read = aggregated(table.root, AGGREGATIONS[name])
+        assert (rows, left) == expected
+        assert "add.path" in read
+
+
 @pytest.mark.parametrize("sample", sample_tables(), ids=lambda table: table.name)
-def test_a_sample_table_is_counted_as_it_is_listed(sample: SampleTable, tmp_path: Path) -> None:
-    ours, listed = listed_and_counted(sample.unpack(tmp_path))
+def test_a_sample_table_is_counted_as_it_is_listed(
+    sample: SampleTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sample.unpack(tmp_path)
+    ours, listed = listed_and_counted(path)
     assert ours == listed
+    column = Column((lakescan.open(path).snapshot().schema.names[0],))
+    asked = [AGGREGATIONS["count"], Aggregation((), (Aggregate("min", column), Aggregate("max", column)))]
+    without = [aggregated(path, aggregation)[:2] for aggregation in asked]
+    monkeypatch.setattr("lakescan.formats.delta.snapshot.DeltaSnapshot.without_paths", lambda self, partition: None)
+    assert [aggregated(path, aggregation)[:2] for aggregation in asked] == without

@@ -85,7 +85,7 @@ class Replay:
         if before.segment.checkpoint is None or before.segment.checkpoint != self.segment.checkpoint:
             return
         self.__dict__ |= {name: before.__dict__[name] for name in _OF_THE_CHECKPOINT if name in before.__dict__}
-        if before._partition_names != self.metadata.physical_partition_names:
+        if before.metadata.physical_partition_names != self.metadata.physical_partition_names:
             return
         self.__dict__ |= {name: before.__dict__[name] for name in _OF_ITS_FILES if name in before.__dict__}
         known = before.segment.commits

@@ -21,6 +21,7 @@ from lakescan.formats.delta.log.actions import StatisticsRequest
 from lakescan.formats.delta.log.json_lines import read_json_lines
 from lakescan.formats.delta.statistics.believable import believable
 from lakescan.formats.delta.statistics.exact import exact_maximum, exact_minimum
+from lakescan.formats.delta.statistics.one_shape import integers
 from lakescan.scan.file_statistics import counts_of, nullable, statistics_type
 from lakescan.types.columns import member
 
@@ -80,6 +81,9 @@ def _members(texts: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
     """What the texts say, in the log's and physical names and as JSON has it."""
     asked = statistics_type(wanted.physical)
     readable = pa.struct([(said, _json_type(asked.field(name).type)) for name, said in IN_THE_LOG.items()])
+    cut_out = integers(texts, readable)
+    if cut_out is not None:
+        return cut_out
     try:
         parsed = _read_json(texts, readable)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
