@@ -174,3 +174,25 @@ def test_a_sample_table_is_counted_as_it_is_listed(
     without = [aggregated(path, aggregation)[:2] for aggregation in asked]
     monkeypatch.setattr("lakescan.formats.delta.snapshot.DeltaSnapshot.without_paths", lambda self, partition: None)
     assert [aggregated(path, aggregation)[:2] for aggregation in asked] == without
+
+
+def test_a_filter_that_is_asked_for_again_reads_nothing_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = lakescan.open(built(tmp_path / "t").root).snapshot()
+    wheres = ("id = 3", "id = 4", "id = 3.0", "id > 3")
+    expected = {where: snapshot.scan().filter(where).build().files()["path"].to_pylist() for where in wheres}
+    monkeypatch.setattr(opened_once.OpenedOnce, "_batches", lambda *asked: pytest.fail("it reads the checkpoint"))
+    for where in wheres:
+        assert snapshot.scan().filter(where).build().planned.files.num_rows == len(expected[where])
+
+
+def test_only_few_filters_and_only_their_few_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakescan.formats.delta.snapshot._KEPT_STEPS", 2)
+    snapshot: Any = lakescan.open(built(tmp_path / "t").root).snapshot()
+    for id_ in (1, 2, 3):
+        snapshot.scan().filter(f"id = {id_}").build()
+    assert len(snapshot._narrowed) == 2
+    monkeypatch.setattr("lakescan.formats.delta.snapshot._FEW_FILES", 0)
+    snapshot.scan().filter("id = 5").build()
+    assert not any("value=5" in step for step in snapshot._narrowed)

@@ -35,6 +35,9 @@ from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
 from lakescan.types.schema import prune
 
+# How many steps' files are kept, and no more files of a step: some five megabytes each.
+_KEPT_STEPS, _FEW_FILES = 8, 1 << 14
+
 
 @dataclass(frozen=True, repr=False)
 class DeltaSnapshot(ListedSnapshot):
@@ -159,9 +162,24 @@ class DeltaSnapshot(ListedSnapshot):
         with self._lock:
             if "_files" in self.__dict__ or isinstance(self._some, LiveFiles):
                 return self
+            known = self._narrowed.get(repr(step))
+            if known is not None:
+                return known
             wanted = self._in_the_log(step)
             some = self._replay.matching(wanted) if self._some is None else self._some.matching(wanted)
-        return self if some is None else replace(self, _some=some)
+            if some is None:
+                return self
+            made = replace(self, _some=some)
+            if some.table.num_rows <= _FEW_FILES:
+                self._narrowed[repr(step)] = made
+                for oldest in list(self._narrowed)[:-_KEPT_STEPS]:
+                    del self._narrowed[oldest]
+            return made
+
+    @cached_property
+    def _narrowed(self) -> "dict[str, DeltaSnapshot]":
+        """What steps kept that were asked for last: the same filter is mostly asked for again."""
+        return {}
 
     def _in_the_log(self, step: FileFilter) -> LogFilter:
         columns = step.columns if isinstance(step, StatisticsFilter) else ()

@@ -169,6 +169,7 @@ class Replay:
             if not self._need_not_list or self._checksum is None:
                 return None
             parts = unnamed(self._commit_actions, self._checkpoint_sources, self._checksum, partition)
+            self._proven = self._proven or parts is not None
             return None if parts is None else self._live([self._commit_actions, *self._checkpoint_sources], parts)
         except _SHORTCUT_FAILED:
             return None
