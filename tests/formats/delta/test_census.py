@@ -1,5 +1,6 @@
 """What is counted of a version's files without listing them is what a whole listing gives."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,17 @@ def test_only_few_filters_and_only_their_few_files_are_kept(tmp_path: Path, monk
     monkeypatch.setattr("lakescan.formats.delta.snapshot._FEW_FILES", 0)
     snapshot.scan().filter("id = 5").build()
     assert not any("value=5" in step for step in snapshot._narrowed)
+
+
+def test_a_checksum_that_forgets_a_removed_file_is_not_believed(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path / "t", IDS)
+    adds = [table.add(pa.table({"id": [at]})) for at in range(8)]
+    table.commit(*adds)
+    table.checkpoint(row_group_size=4)
+    file = table.checksum()
+    counted = json.loads(file.read_text())
+    table.commit(table.remove(adds[3]))
+    forgetful = {name: value for name, value in counted.items() if name != "allFiles"}
+    file.with_name(f"{table.version:020d}.crc").write_text(json.dumps(forgetful))
+    with pytest.raises(ChecksumMismatch):
+        aggregated(table.root, AGGREGATIONS["count"])

@@ -43,7 +43,10 @@ def census_with_rows(
 def unnamed(
     commits: CommitActions, checkpoint: Sequence[ActionSource], checksum: Checksum, partition: bool
 ) -> list[pa.Table] | None:
-    """The adds of each source without their paths, where all are live: where the checksum counts just these."""
+    """The adds of each source without their paths, where all are live: no commit removes a file, and the checksum
+    counts just these. Where one does, a writer that forgets what was removed would be believed."""
+    if len(commits.touched) > commits.adds.num_rows:
+        return None
     parts = side_by_side(lambda source: source.unnamed_adds(partition), checkpoint)
     known = [commits.adds, *(part for part in parts if part is not None)]
     if len(known) <= len(parts) or not checksum.agrees_on_sums(pa.concat_tables(known)):
@@ -55,4 +58,6 @@ def not_touched(adds: pa.Table, touched: pa.ChunkedArray) -> pa.Table:
     """The adds of files that no commit speaks of."""
     if not len(touched):
         return adds
-    return adds.filter(pc.invert(pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)))
+    named = pc.is_in(keys(adds["path"], adds["deletion_vector"]), value_set=touched)
+    # Mostly none is: then nothing need be copied.
+    return adds.filter(pc.invert(named)) if pc.any(named).as_py() else adds
