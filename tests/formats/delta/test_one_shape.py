@@ -116,5 +116,6 @@ def test_what_no_text_has_is_unknown() -> None:
 
 def test_other_types_are_a_parsers() -> None:
     texts = [text(5, 5), text(6, 6)]
+    assert integers(pa.array(texts, pa.large_string()), WANTED) is None
     assert cut_out(texts, pa.struct([("numRecords", pa.float64())])) is None
     assert cut_out(texts, pa.struct([("numRecords", pa.string())])) is None

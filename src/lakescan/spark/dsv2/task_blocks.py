@@ -93,7 +93,12 @@ class DividedScan:
 
 
 def _short(pieces: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
-    """The same in one batch. Of a column without a value nothing travels but its name."""
-    columns = [pa.nulls(pieces.num_rows) if column.null_count == len(column) else column for column in pieces.columns]
-    table = pa.table(columns, names=pieces.schema.names)
+    """The same in one batch. Of a column without a value, but for partition values, nothing travels but its name."""
+    none = pa.nulls(pieces.num_rows)
+    table = pa.table(
+        {
+            name: none if column.null_count == len(column) and not name.startswith("partition") else column
+            for name, column in zip(pieces.schema.names, pieces.columns, strict=True)
+        }
+    )
     return pa.RecordBatch.from_struct_array(table.to_struct_array().combine_chunks())

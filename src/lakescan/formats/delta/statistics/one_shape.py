@@ -72,7 +72,7 @@ class _Texts:
 
 def integers(texts: pa.Array, wanted: pa.StructType) -> pa.StructArray | None:
     """The members of `wanted`, integers and truths in structs, of each text; None where they cannot be cut out."""
-    if len(texts) < 2 or texts.null_count or not _is_simple(wanted):
+    if len(texts) < 2 or texts.null_count or not pa.types.is_string(texts.type) or not _is_simple(wanted):
         return None
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1].astype(np.int64)
     data = memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]]
