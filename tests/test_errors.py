@@ -40,6 +40,8 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.NotALakeTable, ("numbers",), ["numbers"], "give the name of such a table, or its path"),
     (errors.StoppedSession, (), ["has been stopped"], "Make a new one"),
     (errors.NotASession, ("/data/t",), ["'/data/t'"], "write lakescan.read(spark, path)"),
+    (errors.NoPythonBeside, ("/bin/python ended",), ["/bin/python ended"], "Set spark.lakescan.python"),
+    (errors.JarNotWritten, ("/cache", "Permission denied"), ["/cache", "Permission denied"], "Set XDG_CACHE_HOME"),
     (errors.JavaNotFound, ("java is Java 8",), ["Java 17", "java is Java 8"], "set JAVA_HOME"),
     (errors.WrongFormat, (FILE, "delta", "hudi"), [FILE, "Hudi table", "not a Delta one"], f"write hudi.`{FILE}`"),
     (errors.UnknownOption, ("versoin", ["versionAsOf"], {}), ["versoin"], "Did you mean versionAsOf?"),

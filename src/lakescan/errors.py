@@ -389,6 +389,25 @@ class ServerFailed(LakescanError):
         super().__init__(f"The Spark Connect server cannot run: {why}")
 
 
+class NoPythonBeside(LakescanError):
+    """A driver that is not Python has Lakescan's JAR, and its interpreter or that one's Lakescan is missing."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"Lakescan runs in a Python process beside this driver, and {why}. Set spark.lakescan.python to an "
+            "interpreter in which pip install 'lakescan[spark]' was done."
+        )
+
+
+class JarNotWritten(LakescanError, OSError):
+    """The folder in which `lakescan jar` keeps its JAR cannot be written to."""
+
+    def __init__(self, folder: str, why: str) -> None:
+        super().__init__(
+            f"The JAR cannot be written to {folder}: {why}. Set XDG_CACHE_HOME to a folder that this user may write to."
+        )
+
+
 class StoppedSession(LakescanError, ValueError):
     """A SparkSession that was stopped."""
 

@@ -47,8 +47,8 @@ def test_a_subcommand_is_a_module_and_says_in_a_line_what_it_does(command: Comma
 
 
 def test_every_subcommand_that_answers_has_json(command: Command) -> None:
-    # A script and a server's address are no answers about a table.
-    for name in set(subcommands()) - {"completion", "connect"}:
+    # A script, a server's address and a JAR's path are no answers about a table.
+    for name in set(subcommands()) - {"completion", "connect", "jar"}:
         assert "--json" in command(name, "--help").out, name
 
 

@@ -42,6 +42,12 @@ def test_settings_of_others_are_left_alone() -> None:
     assert Settings.of({"spark.sql.shuffle.partitions": "2", "mergeSchema": "maybe"}) == Settings()
 
 
+def test_the_interpreter_of_a_driver_that_is_not_python_is_no_setting_of_a_scan() -> None:
+    assert Settings.of({"spark.lakescan.python": "/bin/python"}) == Settings()
+    with pytest.raises(UnknownSetting):
+        Settings.of({"lakescan.python": "/bin/python"})
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownSetting, match=r"lakescan\.pushdown\.agregates.*lakescan\.pushdown\.aggregates"):
         Settings.of({"spark.lakescan.pushdown.agregates": "false"})

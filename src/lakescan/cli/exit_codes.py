@@ -31,13 +31,14 @@ _CODES: tuple[tuple[tuple[type[errors.LakescanError], ...], int], ...] = (
             errors.UnsupportedLocation,
             errors.UnsupportedSpark,
             errors.JavaNotFound,
+            errors.NoPythonBeside,
             errors.MissingPackage,
             errors.ChangesNotRecorded,
             errors.IncompatibleChanges,
         ),
         NOT_SUPPORTED,
     ),
-    ((errors.StorageFailure, errors.NotEnoughMemory), STORAGE),
+    ((errors.StorageFailure, errors.JarNotWritten, errors.NotEnoughMemory), STORAGE),
     (
         (
             errors.CorruptLog,

@@ -14,6 +14,8 @@ from lakescan.options import TRUE_OR_FALSE, Option, Options, Read, Value, neares
 from lakescan.scan.kept_columns import DEFAULT_BYTES
 
 _PREFIX = "lakescan."
+# Which interpreter plans for a driver that is not Python: nothing that a scan may do.
+_OF_DRIVERS = "spark.lakescan.python"
 _SWITCHES = "lakescan.pushdown."
 _THREADS = "lakescan.planning.threads"
 _KEPT = "lakescan.planning.kept.bytes"
@@ -59,7 +61,7 @@ class Settings:
         for source in sources:
             for key, value in source.items():
                 name = key.lower().removeprefix("spark.")
-                if name.startswith(_PREFIX):
+                if name.startswith(_PREFIX) and key != _OF_DRIVERS:
                     settings = settings._with(name, str(value))
         return settings
 

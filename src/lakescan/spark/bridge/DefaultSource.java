@@ -1,5 +1,6 @@
 package lakescan;
 
+import java.lang.reflect.InvocationTargetException;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -38,8 +39,23 @@ public final class DefaultSource implements TableProvider {
     return null;
   }
 
+  private static TableProvider served() {
+    if (python == null) {
+      try {
+        // Of a driver that is not Python, whose JAR has this class.
+        Class beside = Class.forName("lakescan.PythonBeside", true, DefaultSource.class.getClassLoader());
+        beside.getMethod("start", new Class[0]).invoke(null, new Object[0]);
+      } catch (InvocationTargetException failed) {
+        throw (RuntimeException) failed.getCause();
+      } catch (ReflectiveOperationException missing) {
+        throw new IllegalStateException("Nobody serves this data source: call lakescan.install(spark).", missing);
+      }
+    }
+    return python;
+  }
+
   public StructType inferSchema(CaseInsensitiveStringMap options) {
-    loaded = python.getTable(null, new Transform[0], options.asCaseSensitiveMap());
+    loaded = served().getTable(null, new Transform[0], options.asCaseSensitiveMap());
     inferred = CatalogV2Util.v2ColumnsToStructType(loaded.columns());
     return inferred;
   }
@@ -49,7 +65,7 @@ public final class DefaultSource implements TableProvider {
   }
 
   public Table getTable(StructType schema, Transform[] partitions, Map properties) {
-    return loaded != null && inferred.equals(schema) ? loaded : python.getTable(schema, partitions, properties);
+    return loaded != null && inferred.equals(schema) ? loaded : served().getTable(schema, partitions, properties);
   }
 
   public boolean supportsExternalMetadata() {

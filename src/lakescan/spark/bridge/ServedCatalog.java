@@ -1,5 +1,6 @@
 package lakescan;
 
+import java.lang.reflect.InvocationTargetException;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.api.java.UDF2;
@@ -46,11 +47,17 @@ public class ServedCatalog implements TableCatalog, SupportsNamespaces {
   /** What Python made. */
   public synchronized TableCatalog python() {
     if (made == null) {
-      if (maker == null) {
-        throw new IllegalStateException("Nobody serves the catalog " + name + ": call lakescan.install(spark).");
-      }
       try {
+        if (maker == null) {
+          // Of a driver that is not Python, whose JAR has this class.
+          Class beside = Class.forName("lakescan.PythonBeside", true, ServedCatalog.class.getClassLoader());
+          beside.getMethod("start", new Class[0]).invoke(null, new Object[0]);
+        }
         made = (TableCatalog) maker.call(name, options);
+      } catch (ClassNotFoundException missing) {
+        throw new IllegalStateException("Nobody serves the catalog " + name + ": call lakescan.install(spark).", missing);
+      } catch (InvocationTargetException failed) {
+        throw (RuntimeException) failed.getCause();
       } catch (RuntimeException failed) {
         throw failed;
       } catch (Exception failed) {

@@ -2,13 +2,14 @@
 no JAR to install. What executors need is compiled when a session first reads, and sent to them as Spark sends any JAR.
 """
 
+import hashlib
 import tempfile
 import threading
 import zipfile
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from lakescan.errors import UnsupportedSpark
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from lakescan.spark.bridge.jvm import Bridge
 
 JavaClasses: TypeAlias = Any  # java.lang.Class, by Py4J
+
+
+class HasClasses(Protocol):
+    """A way to the JVM's classes: a session's bridge, or a gateway without a session."""
+
+    def java_class(self, name: str) -> Any: ...
+
 
 _PACKAGE = "lakescan."
 # Each may use those before it.
@@ -112,18 +120,48 @@ def catalog_class(bridge: "Bridge") -> JavaClasses:
     with _sending:
         known = _sources.setdefault(bridge.gateway, {})
         if full not in known:
-            compilers = _compiled_catalog(bridge, bridge.spark.version, _loader(bridge))
-            _add_to_driver(bridge, compilers, "catalog.jar", [full])
+            if not is_present(bridge, full):
+                compilers = _compiled_catalog(bridge, bridge.spark.version, _loader(bridge))
+                _add_to_driver(bridge, compilers, "catalog.jar", [full])
             known[full] = bridge.java_class(_PACKAGE + "ServedCatalog")
         return known[full]
 
 
-def _compiled_catalog(bridge: "Bridge", release: str, loader: Any) -> list[Any]:
+def compiled_jar(java: HasClasses, release: str, sources: Sequence[str]) -> dict[str, bytes]:
+    """What a driver that is not Python has to be given, by the paths of a JAR; `sources` are names of data sources."""
+    compilers = _compiled_catalog(java, release, _loader(java))
+    compilers += _compiled_in_order(java, ["NewSessions", "PythonBeside"], compilers[-1].getClassLoader())
+    extends = "extends PythonBeside implements org.apache.spark.sql.SparkSessionExtensionsProvider"
+    text = f"package lakescan; public final class JarExtensions {extends} {{}}"
+    compilers.append(_compiled(java, text, compilers[-1].getClassLoader()))
+    compilers += _compiled_in_order(java, _METRICS, _loader(java))
+    compilers += [_compiled(java, _text_of_source(name), _loader(java)) for name in sources]
+    classes = {path: code for compiler in compilers for path, code in _class_files(compiler)}
+    provider = "META-INF/services/org.apache.spark.sql.SparkSessionExtensionsProvider"
+    return {**classes, provider: f"{_PACKAGE}JarExtensions\n".encode()}
+
+
+def beside_class(bridge: "Bridge") -> JavaClasses:
+    """The class of the JAR that starts Python and waits for it."""
+    return bridge.java_class(_PACKAGE + "PythonBeside")
+
+
+def digest_of_texts() -> str:
+    """What tells the Java texts of one release from those of another."""
+    digest = hashlib.sha256()
+    for folder in (files(__package__), *(files(__package__) / name for name in ("since_4_2", "since_4_3"))):
+        for file in sorted(folder.iterdir(), key=lambda file: file.name):
+            if file.name.endswith(".java"):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compiled_catalog(java: HasClasses, release: str, loader: Any) -> list[Any]:
     has = tuple(int(part) for part in release.split(".")[:2])
     names = [name for name, since in _CATALOG.items() if since <= has]
-    compilers = _compiled_in_order(bridge, names, loader)
+    compilers = _compiled_in_order(java, names, loader)
     text = f"package lakescan; public final class LakeCatalog extends {names[-1].rpartition('/')[2]} {{}}"
-    return [*compilers, _compiled(bridge, text, compilers[-1].getClassLoader())]
+    return [*compilers, _compiled(java, text, compilers[-1].getClassLoader())]
 
 
 def count_and_size(bridge: "Bridge") -> tuple[str, str] | None:
@@ -136,6 +174,8 @@ def count_and_size(bridge: "Bridge") -> tuple[str, str] | None:
 
 def _add_metrics(bridge: "Bridge") -> bool:
     loader = _loader(bridge)
+    if is_present(bridge, _PACKAGE + _METRICS[0]):
+        return True
     if _open_loader(bridge, loader) is None:
         return False
     _add_to_driver(
@@ -147,7 +187,9 @@ def _add_metrics(bridge: "Bridge") -> bool:
 def _add_source(bridge: "Bridge", name: str) -> JavaClasses | None:
     loader, full = _loader(bridge), f"{name}.DefaultSource"
     if is_present(bridge, full):
-        return None
+        # Our own of the JAR, or another's.
+        methods = loader.loadClass(full).getMethods()
+        return bridge.java_class(full) if any(method.getName() == "serve" for method in methods) else None
     if _open_loader(bridge, loader) is None:
         raise UnsupportedSpark(
             "This session's class loader takes no classes, so no data source can be added to it: read by "
@@ -184,7 +226,7 @@ def _compile_and_send(bridge: "Bridge") -> Any:
     return compiled[-1].getClassLoader()
 
 
-def _compiled_in_order(bridge: "Bridge", names: Sequence[str], loader: Any) -> list[Any]:
+def _compiled_in_order(bridge: HasClasses, names: Sequence[str], loader: Any) -> list[Any]:
     compiled = []
     for name in names:
         compiled.append(_compiled(bridge, _text_of(name), loader))
@@ -195,7 +237,9 @@ def _compiled_in_order(bridge: "Bridge", names: Sequence[str], loader: Any) -> l
 def _jar_of(bridge: "Bridge", compilers: list[Any], name: str) -> Path:
     context: Any = bridge.spark.sparkContext
     # Spark removes this folder when the driver's process ends.
-    jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / name
+    folder = Path(tempfile.mkdtemp(dir=context._temp_dir))
+    # Spark sends one file of a name, and another process may have served the context before.
+    jar = folder / f"{folder.name}-{name}"
     with zipfile.ZipFile(jar, "w") as archive:
         for compiler in compilers:
             for path, code in _class_files(compiler):
@@ -211,7 +255,7 @@ def _text_of_source(name: str) -> str:
     return _text_of("DefaultSource").replace("package lakescan;", f"package {name};", 1)
 
 
-def _loader(bridge: "Bridge") -> Any:
+def _loader(bridge: HasClasses) -> Any:
     return bridge.java_class("java.lang.Thread").currentThread().getContextClassLoader()
 
 
@@ -219,7 +263,7 @@ def _text_of(name: str) -> str:
     return files(__package__).joinpath(f"{name}.java").read_text("utf-8")
 
 
-def _compiled(bridge: "Bridge", text: str, parent: Any) -> Any:
+def _compiled(bridge: HasClasses, text: str, parent: Any) -> Any:
     compiler = bridge.java_class("org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(parent)
     compiler.cook(text)

@@ -30,6 +30,12 @@ def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> None
     `lake` to whoever has it. Where the settings have a catalog of ours, each new session of the application has all of
     this too.
     """
+    if install_alone(spark, claimed):
+        prepare_new_sessions(Bridge(spark), partial(install_catalogs, claimed=claimed))
+
+
+def install_alone(spark: SparkSession, claimed: Collection[str] = ()) -> bool:
+    """The same in this session alone; gives whether the settings have a catalog of ours."""
     bridge = Bridge(spark)
     for format_ in formats.FORMATS:
         has_ours = isinstance(bridge.catalog(format_.name), PathCatalog)
@@ -38,15 +44,16 @@ def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> None
                 bridge.remove_catalog(format_.name)
         elif not has_ours and (format_.name in claimed or names_paths(spark, format_)):
             bridge.put_catalog(format_.name, PathCatalog(bridge, format_))
-    if configured(spark):
+    by_settings = configured(spark)
+    if by_settings:
         serve_configured(spark)
-        prepare_new_sessions(bridge, partial(install_catalogs, claimed=claimed))
     if not bridge.has_catalog(NAMES):
         bridge.put_catalog(NAMES, NameCatalog(bridge, NAMES))
     served = install_sources(spark)
     claim_sources(spark, claimed, served)
     install_names(spark, served)
     install_functions(spark)
+    return bool(by_settings)
 
 
 def install_everywhere(spark: SparkSession) -> None:
