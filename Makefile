@@ -42,7 +42,7 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed $(if $(filter tpch tpcds,$(ARGS)),$(PEERS),$(HUDI))/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some, ARGS=tpch runs a suite
+bench: $(VENV)/.installed $(if $(filter tpch tpcds streams,$(ARGS)),$(PEERS),$(HUDI))/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some, ARGS=tpch runs a suite
 	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
 
 fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARGS="--case 1/logs_v8/7" repeats one

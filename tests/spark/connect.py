@@ -11,11 +11,13 @@ from typing import Any
 
 # A client that cannot import Lakescan, as if it were not installed.
 WITHOUT_LAKESCAN = "import sys\nsys.modules['lakescan'] = None\n"
-_CLIENT = """
-import json, sys
+_PATIENCE_S = 250
+_CLIENT = f"""
+import faulthandler, json, sys
+faulthandler.dump_traceback_later({_PATIENCE_S - 10}, exit=True)
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-answer = {}
+answer = dict()
 """
 _END = "\nspark.stop()\nprint('ANSWER' + json.dumps(answer, default=str))\n"
 
@@ -48,10 +50,16 @@ def server(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def ask(address: str, program: str, *arguments: object, has_lakescan: bool = False) -> Any:
-    """What a client program has put into `answer`; it has `spark`, and its arguments from `sys.argv[2]` on."""
+    """What a client program has put into `answer`; it has `spark`, and its arguments from `sys.argv[2]` on.
+
+    One that takes too long ends with what each of its threads does.
+    """
     text = ("" if has_lakescan else WITHOUT_LAKESCAN) + _CLIENT + program + _END
     done = subprocess.run(
-        [sys.executable, "-c", text, address, *map(str, arguments)], capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", text, address, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.split("ANSWER")[1])

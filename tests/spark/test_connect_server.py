@@ -1,5 +1,7 @@
 """Clients of `lakescan connect` that have no Lakescan: names, paths, pushdown, versions, changes and streams."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from tests.sample_tables import sample_table
 from tests.spark.connect import ask, server
 from tests.tables import DeltaBuilder
 
+# A server and its first client start within the first test: on a busy machine that takes minutes.
+pytestmark = pytest.mark.timeout(600)
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 IDS = [range(10), range(10, 20), range(20, 30)]
 
@@ -256,3 +260,25 @@ def test_a_server_without_lakescan_is_told_by_name(orders: DeltaBuilder) -> None
     for kind, message in answer.values():
         assert kind == "NotOnConnect"
         assert "lakescan connect" in message
+
+
+ENDED = """
+import threading
+from lakescan.errors import ServerFailed
+from lakescan.spark.connect_server import start_server
+server = start_server("127.0.0.1", 0, {"spark.master": "local[1]"})
+context = server._spark._jsparkSession.sparkContext()
+context.stop()
+try:
+    server.wait(threading.Event())
+except ServerFailed as failed:
+    print("SAID " + str(failed))
+server.stop()
+"""
+
+
+@pytest.mark.spark
+def test_a_server_whose_application_spark_has_ended_says_so_and_leaves_no_client_waiting() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "SAID The Spark Connect server cannot run: Spark has ended its application" in done.stdout

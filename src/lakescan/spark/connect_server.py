@@ -16,6 +16,7 @@ from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.connect_service import (
     HOST,
     PORT,
+    context_has_ended,
     forget_java_objects,
     jvm_has_ended,
     start_service,
@@ -43,12 +44,16 @@ class ConnectServer:
         while not end.wait(_LOOKS_EVERY_S):
             if jvm_has_ended(self._bridge):
                 raise ServerFailed("its Java process has ended. Start it again, with more memory if that was short.")
+            if context_has_ended(self._bridge):
+                # Without it clients would find nobody, and Spark's own have them try again for ten minutes.
+                raise ServerFailed("Spark has ended its application, as a cluster does that is gone. Start it again.")
 
     def stop(self) -> None:
         if jvm_has_ended(self._bridge):
             forget_java_objects()
             return
-        stop_service(self._bridge)
+        if not context_has_ended(self._bridge):
+            stop_service(self._bridge)
         self._spark.stop()
 
 

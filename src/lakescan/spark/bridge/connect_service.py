@@ -3,7 +3,7 @@
 from typing import Any
 
 from py4j.finalizer import ThreadSafeFinalizer
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
 from lakescan.errors import ServerFailed
 from lakescan.spark.bridge.jvm import Bridge
@@ -29,6 +29,15 @@ def stop_service(bridge: Bridge) -> None:
 def jvm_has_ended(bridge: Bridge) -> bool:
     process: Any = getattr(bridge.gateway, "proc", None)
     return process is not None and process.poll() is not None
+
+
+def context_has_ended(bridge: Bridge) -> bool:
+    """Whether the context was stopped in a JVM that lives on, as where a cluster has ended the application."""
+    try:
+        return bool(bridge.spark._jsparkSession.sparkContext().isStopped())
+    except Py4JNetworkError:
+        # The JVM has just ended, which who asks for that is told.
+        return False
 
 
 def forget_java_objects() -> None:
