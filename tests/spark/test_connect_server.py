@@ -55,8 +55,18 @@ def keep(batch, number):
     joined = batch.join(batch.sparkSession.table("lake.orders").select("id"), "id")
     joined.write.mode("append").parquet(folder)
 
+def started(stream):
+    # Spark gives the process of such a function ten seconds to start, which on a busy machine it may not do.
+    for _ in range(5):
+        try:
+            return stream.start()
+        except Exception as error:
+            if "failed to connect back" not in str(error):
+                raise
+    return stream.start()
+
 query = spark.readStream.table("lake.orders").writeStream.foreachBatch(keep)
-query = query.trigger(availableNow=True).option("checkpointLocation", checkpoint + "/each").start()
+query = started(query.trigger(availableNow=True).option("checkpointLocation", checkpoint + "/each"))
 query.awaitTermination(120)
 answer["foreachBatch"] = ids(spark.read.parquet(folder))
 """

@@ -63,6 +63,11 @@ public class SessionNames extends V2SessionCatalog {
     return isOurs(name) ? python.loadTable(name, privileges) : super.loadTable(name, privileges);
   }
 
+  /** A name that is kept is there, whatever became of its table: Spark 4.1 asks so before it drops one. */
+  public boolean tableExists(Identifier name) {
+    return isOurs(name) || super.tableExists(name);
+  }
+
   public Table alterTable(Identifier name, TableChange[] changes) {
     try {
       return isOurs(name) ? python.alterTable(name, changes) : super.alterTable(name, changes);

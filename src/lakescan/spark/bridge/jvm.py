@@ -32,7 +32,7 @@ from lakescan.errors import (
 from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import count_and_size, executor_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
-from lakescan.spark.bridge.python_source import register, registered_sources
+from lakescan.spark.bridge.python_source import finds_by_itself, register, registered_sources
 from lakescan.spark.dsv2.plain_files import PlainColumns
 from lakescan.table_names import CATALOG_CLASS
 
@@ -247,7 +247,7 @@ class Bridge:
 
     def register_data_source(self, source: type[DataSource]) -> None:
         """Make `spark.read.format(source.name())` work in this session, where it does not yet."""
-        if registered_sources(self).containsKey(source.name()):
+        if finds_by_itself(self) or registered_sources(self).containsKey(source.name()):
             return
         chosen = self._context.pythonExec
         # Spark remembers, with the source, which interpreter is to run it.

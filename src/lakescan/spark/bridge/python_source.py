@@ -47,6 +47,15 @@ def register(bridge: "Bridge", source: type[DataSource]) -> None:
     registered_sources(bridge).put(source.name(), bridge.java_class(_SOURCE)(function))
 
 
+def finds_by_itself(bridge: "Bridge") -> bool:
+    """Whether a source of ours is left to Spark to find, by `pyspark_lakescan`, and not registered with a session.
+
+    For each stream Spark copies the session, and 4.0 then refuses a source that was registered by a name which it also
+    finds by itself.
+    """
+    return str(bridge.spark.version).startswith("4.0.")
+
+
 def registered_sources(bridge: "Bridge") -> Any:
     """The sources that a session was given, by name: a Java map.
 
