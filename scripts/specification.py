@@ -426,6 +426,8 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
             "test_a_store_that_fails_every_fourth_request_gives_the_same_rows",
             "test_a_store_that_keeps_failing_is_one_error_that_names_the_file_after_as_many_attempts_as_were_given",
             "test_keys_that_expire_in_the_middle_of_a_query_are_named",
+            "io/test_azure.py::test_a_store_that_fails_every_fourth_request_gives_the_same_rows",
+            "io/test_gcs.py::test_a_store_that_fails_every_fourth_request_gives_the_same_rows",
         ),
         _feature(
             "Secrets",
