@@ -24,7 +24,6 @@ NOT_BENCHMARKS = {
     "planning_log",
     "planning_question",
     "planning_results",
-    "planning_session",
 }
 SUITES = ("tpch", "tpcds")
 DELTA_SPARK = HERE.parent / ".venv-peers" / "bin" / "python"

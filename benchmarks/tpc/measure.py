@@ -1,4 +1,4 @@
-"""What a query costs: wall time, and the processor time of this process and of all that it started.
+"""What a query costs: wall time, and the processor time and memory of this process and of all that it started.
 
 Spark's JVM and its Python workers are below this process; one that has ended counts with whoever waited for it.
 """
@@ -31,24 +31,41 @@ def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
 
 def processor_seconds() -> float:
     """Of this process and everything below it, so far."""
-    parents, ticks = {}, {}
+    return sum(sum(map(int, fields[11:15])) for fields in _below().values()) / _TICKS
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process and each that lives below it had, together."""
+    peaks = [_peak(process) for process in _below()]
+    return sum(peaks) / 1024
+
+
+def _peak(process: int) -> int:
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
+def _below() -> dict[int, list[str]]:
+    """What `/proc` says of this process and of everything below it."""
+    every = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         try:
             # Behind the name of the program, which may hold spaces and brackets.
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            every[int(folder.name)] = (folder / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        parents[int(folder.name)] = int(fields[1])
-        ticks[int(folder.name)] = sum(map(int, fields[11:15]))
     own = os.getpid()
-    return sum(ticks[process] for process in ticks if _is_below(process, own, parents)) / _TICKS
+    return {process: fields for process, fields in every.items() if _is_below(process, own, every)}
 
 
-def _is_below(process: int, above: int, parents: dict[int, int]) -> bool:
-    while process != above and process in parents:
-        process = parents[process]
+def _is_below(process: int, above: int, every: dict[int, list[str]]) -> bool:
+    while process != above and process in every:
+        process = int(every[process][1])
     return process == above
 
 
