@@ -5,9 +5,10 @@ All of the bounds are 1.3.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from harness import Result, compare
+from harness import Result, compare, results_page
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 from scan_columns import DATA, ROWS_PER_FILE, build
@@ -19,6 +20,10 @@ from lakescan.spark.dsv2.install import install_everywhere
 FILES = 5
 BOUND = 1.3
 RESULTS = Path(__file__).resolve().parent / "results" / "connect.md"
+_SAID = """# Spark Connect, measured
+
+Written by `make bench ARGS=connect`: median seconds of 7 runs each, in turns, in one JVM. A ratio of 1.3
+is the most that we want."""
 QUERIES = {
     "count": "SELECT count(*) FROM delta.`{path}`",
     "count of a filter": "SELECT count(*) FROM delta.`{path}` WHERE quantity > 500",
@@ -53,15 +58,5 @@ def run(spark: SparkSession) -> Iterable[Result]:
     finally:
         client.stop()
         stop_service(bridge)
-    _write(results)
-
-
-def _write(results: list[Result]) -> None:
-    lines = [f"| {r.name.partition(': ')[2]} | {r.lakescan:.3f} s | {r.peer:.3f} s | {r.ratio:.2f} |" for r in results]
-    RESULTS.write_text(
-        "# Spark Connect, measured\n\n"
-        "Written by `make bench ARGS=connect`: median seconds of 7 runs each, in turns, in one JVM. A ratio of 1.3\n"
-        "is the most that we want.\n\n| query | Connect | classic | ratio |\n| --- | ---: | ---: | ---: |\n"
-        + "\n".join(lines)
-        + "\n"
-    )
+    named = [replace(result, name=result.name.partition(": ")[2]) for result in results]
+    RESULTS.write_text(results_page(_SAID, "query | Connect | classic", named))

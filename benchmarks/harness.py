@@ -6,7 +6,7 @@ Taking turns (and changing who goes first) means that a slow moment of the machi
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +59,9 @@ def compare(
             job()
             seconds.append(time.perf_counter() - start)
     return Result(name, statistics.median(ours), statistics.median(theirs), bound)
+
+
+def results_page(said: str, sides: str, results: Sequence[Result]) -> str:
+    """A page of `results/`: what was measured, and a line for each; `sides` are the names of what and of the two."""
+    lines = [f"| {r.name} | {r.lakescan:.3f} s | {r.peer:.3f} s | {r.ratio:.2f} |" for r in results]
+    return f"{said}\n\n| {sides} | ratio |\n| --- | ---: | ---: | ---: |\n" + "\n".join(lines) + "\n"

@@ -10,12 +10,16 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness import NotPossible, Result
+from harness import NotPossible, Result, results_page
 from pyspark.sql import SparkSession
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 RESULTS = HERE / "results" / "streams.md"
+_SAID = """# Streams, measured
+
+Written by `make bench ARGS=streams`: median seconds of 4 runs each, in turns, in one session of PySpark 4.2
+with Delta Spark 4.4; from a commit to its row is the median of 20. The bound of each ratio is 1.0."""
 
 
 def run(spark: SparkSession) -> Iterable[Result]:
@@ -31,14 +35,4 @@ def run(spark: SparkSession) -> Iterable[Result]:
                 yield results[-1]
     if process.returncode:
         raise NotPossible(f"The process with Delta Spark ended with {process.returncode}.")
-    _write(results)
-
-
-def _write(results: list[Result]) -> None:
-    lines = [f"| {r.name} | {r.lakescan:.3f} s | {r.peer:.3f} s | {r.ratio:.2f} |" for r in results]
-    RESULTS.write_text(
-        "# Streams, measured\n\n"
-        "Written by `make bench ARGS=streams`: median seconds of 4 runs each, in turns, in one session of PySpark 4.2\n"
-        "with Delta Spark 4.4; from a commit to its row is the median of 20. The bound of each ratio is 1.0.\n\n"
-        "| stream | Lakescan | Delta Spark | ratio |\n| --- | ---: | ---: | ---: |\n" + "\n".join(lines) + "\n"
-    )
+    RESULTS.write_text(results_page(_SAID, "stream | Lakescan | Delta Spark", results))

@@ -162,7 +162,7 @@ class DeltaSnapshot(ListedSnapshot):
         with self._lock:
             if "_files" in self.__dict__ or isinstance(self._some, LiveFiles):
                 return self
-            known = self._narrowed.get(repr(step))
+            known = self._narrowed.get(step)
             if known is not None:
                 return known
             wanted = self._in_the_log(step)
@@ -171,13 +171,13 @@ class DeltaSnapshot(ListedSnapshot):
                 return self
             made = replace(self, _some=some)
             if some.table.num_rows <= _FEW_FILES:
-                self._narrowed[repr(step)] = made
+                self._narrowed[step] = made
                 for oldest in list(self._narrowed)[:-_KEPT_STEPS]:
                     del self._narrowed[oldest]
             return made
 
     @cached_property
-    def _narrowed(self) -> "dict[str, DeltaSnapshot]":
+    def _narrowed(self) -> "dict[FileFilter, DeltaSnapshot]":
         """What steps kept that were asked for last: the same filter is mostly asked for again."""
         return {}
 
