@@ -1,12 +1,22 @@
 package lakescan;
 
+import java.io.IOException;
 import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Set;
 
+import org.apache.parquet.filter2.compat.FilterCompat;
+import org.apache.parquet.filter2.compat.RowGroupFilter;
 import org.apache.parquet.filter2.predicate.FilterApi;
 import org.apache.parquet.filter2.predicate.FilterPredicate;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
+import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter;
 import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
@@ -39,6 +49,9 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class PageFilter {
   /** Of more values Parquet looks at the least and the greatest alone. */
   private static final int MOST_VALUES = 32;
+  private static final List LEVELS =
+      Arrays.asList(
+          new Object[] {RowGroupFilter.FilterLevel.STATISTICS, RowGroupFilter.FilterLevel.BLOOMFILTER});
 
   private final StructType columns;
   private final MessageType file;
@@ -51,6 +64,36 @@ public final class PageFilter {
   /** Null where nothing is implied; `columns` are those that the expression's references count. */
   public static FilterPredicate of(Expression filter, StructType columns, MessageType file) {
     return filter == null ? null : new PageFilter(columns, file).implied(filter);
+  }
+
+  /**
+   * Whether the bounds of row groups and pages, and Bloom filters, leave no more than half of a piece's rows to be
+   * read. Dictionaries would have to be decoded to say anything.
+   */
+  public static boolean skipsHalf(FilterPredicate pages, ParquetFileReader file, FilePiece piece) throws IOException {
+    List groups = file.getFooter().getBlocks();
+    FilterCompat.Filter filter = FilterCompat.get(pages);
+    int[] own = FilePiece.groupsIn(groups, piece.start, piece.length);
+    long rows = 0;
+    long left = 0;
+    for (int at = 0; at < own.length; at++) {
+      BlockMetaData group = (BlockMetaData) groups.get(own[at]);
+      rows += group.getRowCount();
+      if (!RowGroupFilter.filterRowGroups(LEVELS, filter, Collections.singletonList(group), file).isEmpty()) {
+        left += rowsLeft(filter, file, own[at], group);
+      }
+    }
+    return left * 2 <= rows;
+  }
+
+  private static long rowsLeft(FilterCompat.Filter filter, ParquetFileReader file, int at, BlockMetaData group) {
+    Set paths = new HashSet();
+    Iterator columns = group.getColumns().iterator();
+    while (columns.hasNext()) {
+      paths.add(((ColumnChunkMetaData) columns.next()).getPath());
+    }
+    return ColumnIndexFilter.calculateRowRanges(filter, file.getColumnIndexStore(at), paths, group.getRowCount())
+        .rowCount();
   }
 
   private FilterPredicate implied(Expression filter) {

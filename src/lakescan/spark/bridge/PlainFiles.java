@@ -42,7 +42,7 @@ public final class PlainFiles {
   private final StructType partitions;
   private final int[] places;
   private final PushedFilters filters;
-  private final BasePredicate filter;
+  private BasePredicate filter;
   private final StoredColumns columns;
   private final Configuration settings;
   private final TaskAttemptContext context;
@@ -67,8 +67,6 @@ public final class PlainFiles {
       }
       this.filters = new PushedFilters(filters, all);
     }
-    boolean filtered = filters != null && this.filters.rows != null;
-    this.filter = filtered ? Predicate$.MODULE$.create(this.filters.rows) : null;
   }
 
   /**
@@ -84,12 +82,15 @@ public final class PlainFiles {
     ParquetReadOptions options = HadoopReadOptions.builder(settings, piece.path).build();
     piece.checkSize();
     ParquetFileReader file = ParquetFileReader.open(HadoopInputFile.fromPath(piece.path, settings), options);
-    ParquetMetadata footer;
     try {
-      footer = file.getFooter();
+      return chosen(piece, file);
     } finally {
       file.close();
     }
+  }
+
+  private Rows chosen(FilePiece piece, ParquetFileReader file) throws IOException {
+    ParquetMetadata footer = file.getFooter();
     if (!columns.areIn(footer)) {
       return null;
     }
@@ -97,19 +98,18 @@ public final class PlainFiles {
     piece.checkRows(rows);
     FilterPredicate pages =
         filters == null ? null : PageFilter.of(filters.wanted, stored, footer.getFileMetaData().getSchema());
-    if (filter != null && pages == null) {
+    if (filters != null && filters.rows != null && (pages == null || !PageFilter.skipsHalf(pages, file, piece))) {
       return null;
     }
-    Rows chosen = new Rows(piece, footer.getBlocks(), piece.deletedRows(rows), pages, this);
-    boolean pays = false;
-    try {
-      pays = filter == null || chosen.skipsHalf();
-    } finally {
-      if (!pays) {
-        chosen.close();
-      }
+    return new Rows(piece, footer.getBlocks(), piece.deletedRows(rows), pages, this);
+  }
+
+  /** Made where a file is to be filtered: to generate and look up its code takes longer than to look at pages. */
+  private BasePredicate filter() {
+    if (filter == null && filters != null && filters.rows != null) {
+      filter = Predicate$.MODULE$.create(filters.rows);
     }
-    return pays ? chosen : null;
+    return filter;
   }
 
   /** What Spark's reader takes from a session, here the same in all: the answer must not hang on it. */
@@ -216,15 +216,6 @@ public final class PlainFiles {
       }
     }
 
-    /** Whether Parquet's statistics and pages leave no more than half of the rows to be read. */
-    boolean skipsHalf() throws IOException {
-      if (rows == 0) {
-        return true;
-      }
-      initialize();
-      return decoder.total() * 2 <= rows;
-    }
-
     private void initialize() throws IOException {
       decoder = new Decoder();
       try {
@@ -240,9 +231,7 @@ public final class PlainFiles {
     }
 
     private void begin() throws IOException {
-      if (decoder == null) {
-        initialize();
-      }
+      initialize();
       if (pages != null && decoder.total() == rows) {
         // Where no page is left out the rows' places need not be asked for.
         close();
@@ -301,8 +290,8 @@ public final class PlainFiles {
       for (int at = 0; files.filters != null && at < files.filters.notNull.length; at++) {
         dropNulls(filtered[files.filters.notNull[at]]);
       }
-      if (files.filter != null) {
-        filter(new ColumnarBatch(filtered, count));
+      if (files.filter() != null) {
+        filter(files.filter(), new ColumnarBatch(filtered, count));
       }
     }
 
@@ -320,11 +309,11 @@ public final class PlainFiles {
       selection.count = passed;
     }
 
-    private void filter(ColumnarBatch batch) {
+    private void filter(BasePredicate filter, ColumnarBatch batch) {
       int passed = 0;
       for (int at = 0; at < selection.count; at++) {
         int row = selection.rows[at];
-        if (files.filter.eval(batch.getRow(row))) {
+        if (filter.eval(batch.getRow(row))) {
           selection.rows[passed++] = row;
         }
       }
