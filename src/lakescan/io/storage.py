@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -51,6 +50,10 @@ class Entry(NamedTuple):
     modified_ms: int
 
 
+def entries_of(files: pa.Table) -> list[Entry]:
+    return list(map(Entry, *(column.to_pylist() for column in files.columns)))
+
+
 @dataclass(frozen=True)
 class Storage:
     """A folder, and the files that a table's log names in it or anywhere else."""
@@ -72,16 +75,24 @@ class Storage:
             return self.location
         return f"{self.location} by {hash(self.configuration):x}"
 
-    def list_from(self, folder: str, name: str = "") -> list[Entry]:
-        """The files directly in `folder` whose names are not before `name`, in order of name."""
+    def listed(self, folder: str) -> pa.Table:
+        """The files directly in `folder` in order of name, with the columns of an `Entry`."""
         filesystem, path = self._resolve(folder)
         with self.named_failures(folder):
             infos = filesystem.get_file_info(pafs.FileSelector(path))
         file = pafs.FileType.File
-        entries = [
-            Entry(info.base_name, info.size, (info.mtime_ns or 0) // 1_000_000) for info in infos if info.type == file
+        files = [info for info in infos if info.type == file]
+        columns = [
+            pa.array([info.base_name for info in files], pa.string()),
+            pa.array([info.size for info in files], pa.int64()),
+            pa.array([(info.mtime_ns or 0) // 1_000_000 for info in files], pa.int64()),
         ]
-        return sorted((entry for entry in entries if entry.name >= name), key=itemgetter(0))
+        return pa.table(columns, names=list(Entry._fields)).sort_by("name")
+
+    def list_from(self, folder: str, name: str = "") -> list[Entry]:
+        """The files directly in `folder` whose names are not before `name`, in order of name."""
+        files = self.listed(folder)
+        return entries_of(files.filter(pc.greater_equal(files["name"], name)))
 
     def list_below(self) -> list[Entry]:
         """Every file in the folder and in the folders below it, named by its path from here, in order of name."""

@@ -7,8 +7,8 @@ import pytest
 
 import lakescan
 from lakescan.errors import CorruptLog, MissingCommit
+from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.commits import CommitText, file_actions, read_commits
-from lakescan.formats.delta.log.log_segment import Commit
 from lakescan.io.storage import Storage
 from tests.tables import DeltaBuilder
 

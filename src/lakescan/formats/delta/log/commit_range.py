@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from lakescan.errors import CommitsNotFound, CorruptLog, MissingCommit
 from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.formats.delta.log.actions import DELETION_VECTOR, StatisticsRequest, keys
+from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.commits import CommitText, file_lines, lines_together, read_commits
-from lakescan.formats.delta.log.log_segment import Commit, LogListing
+from lakescan.formats.delta.log.log_segment import LogListing
 from lakescan.formats.delta.log.names import LOG_FOLDER, commit_name
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
 from lakescan.formats.delta.log.replay import Replay
@@ -230,8 +231,8 @@ def check_range(listing: LogListing, start: int, end: int) -> None:
 
 def commits_of(listing: LogListing, start: int, end: int) -> Sequence[Commit]:
     """These commits' files, every one of them."""
-    commits = [commit for commit in listing.commits if start <= commit.version <= end]
-    present = {commit.version for commit in commits}
+    commits = listing.commits.between(start, end)
+    present = set(commits.versions.to_pylist())
     missing = next((version for version in range(start, end + 1) if version not in present), None)
     if missing is None:
         return commits

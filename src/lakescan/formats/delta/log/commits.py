@@ -26,9 +26,9 @@ from lakescan.formats.delta.log.actions import (
     adds_schema,
     keys,
 )
+from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.json_lines import parse_json, read_json_lines
 from lakescan.formats.delta.log.log_filter import LogFilter
-from lakescan.formats.delta.log.log_segment import Commit
 from lakescan.formats.delta.log.whole_actions import broken_action, marks, repeated
 from lakescan.formats.delta.statistics.parsed import parse_statistics
 from lakescan.formats.delta.statistics.writers import Writers

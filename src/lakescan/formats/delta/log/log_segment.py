@@ -11,30 +11,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import NamedTuple
+
+import pyarrow.compute as pc
 
 from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
+from lakescan.formats.delta.log.commit_files import Commit, CommitFiles, are_of_versions, versions_of
 from lakescan.formats.delta.log.names import LOG_FOLDER, SIGN, commit_name
-from lakescan.io.storage import Entry, Storage
+from lakescan.io.storage import Entry, Storage, entries_of
 
-_DIGITS = 20
 _COMPACTED = re.compile(r"^(\d{20})\.(\d{20})\.compacted\.json$")
-_CHECKSUM = re.compile(r"^(\d{20})\.crc$")
 _CHECKPOINT = re.compile(
     r"^(\d{20})\.checkpoint\."
     r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.)?"
     r"(?:(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.)?"
     r"(?P<ending>parquet|json)$"
 )
-
-
-class Commit(NamedTuple):
-    """The file of one commit, or of a run of commits compacted into one that ends with this version."""
-
-    version: int
-    path: str
-    modified_ms: int
-    compacted: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ class LogListing:
     """Everything of one listing that can rebuild a version."""
 
     location: str
-    commits: tuple[Commit, ...]
+    commits: CommitFiles
     checkpoints: tuple[Checkpoint, ...]
     compactions: tuple[Compaction, ...] = ()
     checksums: frozenset[int] = frozenset()
@@ -89,10 +80,8 @@ class LogListing:
 
     @property
     def latest(self) -> int:
-        return max(
-            [commit.version for commit in self.commits[-1:]]
-            + [checkpoint.version for checkpoint in self.checkpoints[-1:]]
-        )
+        commits = [commit.version for commit in self.commits[-1:]]
+        return max(commits + [checkpoint.version for checkpoint in self.checkpoints[-1:]])
 
     @property
     def earliest(self) -> int:
@@ -103,7 +92,7 @@ class LogListing:
     def _rebuildable(self) -> tuple[int, int]:
         """The newest run of versions that can be rebuilt, its first and last; where none can, the last is before it."""
         rebuildable = {checkpoint.version for checkpoint in self.checkpoints}
-        steps = [(commit.version, commit.version) for commit in self.commits]
+        steps = [(version, version) for version in self.commits.versions.to_pylist()]
         steps += [(compaction.commit.version, compaction.first) for compaction in self.compactions]
         for last, first in sorted(steps):
             if first == 0 or first - 1 in rebuildable:
@@ -119,7 +108,7 @@ class LogListing:
         """The error for a version that cannot be rebuilt, with those that can; where none can, why."""
         earliest, newest = self._rebuildable
         if newest < earliest:
-            there = {commit.version for commit in self.commits}
+            there = set(self.commits.versions.to_pylist())
             missing = next(version for version in count() if version not in there)
             file = f"{self.location}/{LOG_FOLDER}/{commit_name(missing)}"
             return MissingCommit(file, self.latest, "no version can be rebuilt without it or a checkpoint after it")
@@ -128,23 +117,19 @@ class LogListing:
     @property
     def first_commit(self) -> int:
         """The oldest version from which every commit up to the newest is there; the one to come where none is."""
-        oldest = self.latest + 1
-        for commit in reversed(self.commits):
-            if commit.version != oldest - 1:
-                break
-            oldest = commit.version
-        return oldest
+        run = self.commits.newest_run
+        return run[0].version if len(run) and run[-1].version == self.latest else self.latest + 1
 
     def versions_after(self, version: int) -> list[int]:
         """The versions after one that have a file of their own: a name can claim any number, so none are counted up."""
-        versions = {commit.version for commit in self.commits} | {checkpoint.version for checkpoint in self.checkpoints}
-        return sorted(one for one in versions if one > version)
+        commits = self.commits.between(version + 1, self.latest).versions.to_pylist()
+        return sorted({*commits, *(each.version for each in self.checkpoints if each.version > version)})
 
     def up_to(self, version: int) -> "LogListing":
         """The listing as it was when this version was the newest."""
         return LogListing(
             self.location,
-            tuple(commit for commit in self.commits if commit.version <= version),
+            self.commits.between(0, version),
             tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version <= version),
             tuple(compaction for compaction in self.compactions if compaction.commit.version <= version),
             frozenset(checksum for checksum in self.checksums if checksum <= version),
@@ -170,7 +155,7 @@ class LogListing:
 
     def _run(self, first: int, last: int, unusable: frozenset[str]) -> Iterator[Commit]:
         """Files that hold every commit from `first` to `last`, once each: compacted ones where they fit."""
-        single = {commit.version: commit for commit in self.commits}
+        single = {commit.version: commit for commit in self.commits.between(first, last)}
         longest = {
             compaction.first: compaction.commit
             for compaction in sorted(self.compactions, key=lambda compaction: compaction.commit.version)
@@ -200,16 +185,14 @@ class LogListing:
 def list_log(storage: Storage) -> LogListing:
     """One listing of the table's log."""
     try:
-        entries = storage.list_from(LOG_FOLDER)
+        files = storage.listed(LOG_FOLDER)
     except FileNotFoundError as error:
         raise TableNotFound(storage.location, [SIGN]) from error
-    # A log may have a hundred thousand commits, and of everything else few: only that is looked at more than once.
-    commits = tuple(
-        Commit(int(entry.name[:_DIGITS]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms)
-        for entry in entries
-        if _is_commit(entry.name)
-    )
-    entries = [entry for entry in entries if not _is_commit(entry.name)]
+    # Of commits and their checksums there may be hundreds of thousands, and of everything else few.
+    is_commit, is_checksum = (are_of_versions(files["name"], ending) for ending in ("json", "crc"))
+    commits = CommitFiles.of(files.filter(is_commit))
+    checksums = frozenset(versions_of(files.filter(is_checksum)).to_pylist())
+    entries = entries_of(files.filter(pc.invert(pc.or_(is_commit, is_checksum))))
     compactions = tuple(
         Compaction(
             int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms, compacted=True)
@@ -217,15 +200,10 @@ def list_log(storage: Storage) -> LogListing:
         for entry in entries
         if (match := _COMPACTED.match(entry.name)) and int(match[1]) < int(match[2])
     )
-    checksums = frozenset(int(match[1]) for entry in entries if (match := _CHECKSUM.match(entry.name)))
     checkpoints, partial = _checkpoints(entries)
     if not commits and not checkpoints:
         raise TableNotFound(storage.location, [SIGN])
     return LogListing(storage.location, commits, checkpoints, compactions, checksums, partial)
-
-
-def _is_commit(name: str) -> bool:
-    return len(name) == _DIGITS + 5 and name.endswith(".json") and name[:_DIGITS].isdecimal()
 
 
 def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Checkpoint, ...]]:

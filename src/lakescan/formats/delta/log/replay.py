@@ -31,11 +31,12 @@ from lakescan.formats.delta.log.actions import CENSUS, ActionSource
 from lakescan.formats.delta.log.census import census, census_with_rows, not_touched, unnamed
 from lakescan.formats.delta.log.checkpoint import CheckpointFiles
 from lakescan.formats.delta.log.checksum import Checksum, FileSums, read_checksum
+from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.commits import CommitActions, CommitText, file_actions, read_commits
 from lakescan.formats.delta.log.live_files import LiveFiles, numbered
 from lakescan.formats.delta.log.log_filter import LogFilter
 from lakescan.formats.delta.log.log_pieces import LogPieces, counted, divided
-from lakescan.formats.delta.log.log_segment import Commit, LogSegment
+from lakescan.formats.delta.log.log_segment import LogSegment
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.opened_once import side_by_side
 from lakescan.formats.delta.log.protocol import Metadata, Protocol

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from lakescan.errors import CommitsNotFound, InvalidVersion, UnsupportedFeature
+from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.commits import read_commits
-from lakescan.formats.delta.log.log_segment import Commit, LogListing
+from lakescan.formats.delta.log.log_segment import LogListing
 from lakescan.formats.delta.log.typed_action import TypedAction
 from lakescan.io.storage import Storage
 from lakescan.types.moments import moment_of
@@ -56,7 +57,7 @@ def parse_timestamp(moment: str | datetime, zone: str = "UTC") -> int:
 
 def version_at(storage: Storage, listing: LogListing, moment_ms: int, properties: dict[str, str]) -> int:
     """The version in force at a moment; an error that names the range where there was none, or it is to come."""
-    commits = [commit for commit in listing.commits if commit.version >= listing.earliest]
+    commits = list(listing.commits.between(listing.earliest, listing.latest))
     inside = _first_with_own_time(commits, properties)
     by_file, by_commit = commits[:inside], commits[inside:]
     own_time = _own_time(storage)

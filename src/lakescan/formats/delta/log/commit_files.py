@@ -1,0 +1,86 @@
+"""The files of a log's commits, in columns.
+
+A log may have hundreds of thousands of commits, of which a query needs the newest few: only those that are asked for
+become objects. Versions are Java's longs; a file whose name has a greater number is no commit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakescan.formats.delta.log.names import LOG_FOLDER, commit_name
+
+_DIGITS = 20
+_LAST_VERSION = f"{2**63 - 1:0{_DIGITS}d}"
+
+
+class Commit(NamedTuple):
+    """The file of one commit, or of a run of commits compacted into one that ends with this version."""
+
+    version: int
+    path: str
+    modified_ms: int
+    compacted: bool = False
+
+
+@dataclass(frozen=True)
+class CommitFiles(Sequence[Commit]):
+    """Commits in ascending order of version, each once."""
+
+    versions: pa.Int64Array
+    modified_ms: pa.Int64Array
+
+    @staticmethod
+    def of(files: pa.Table) -> "CommitFiles":
+        """Of files that are commits, in order of name."""
+        return CommitFiles(versions_of(files), files["modified_ms"].combine_chunks())
+
+    def __len__(self) -> int:
+        return len(self.versions)
+
+    @overload
+    def __getitem__(self, at: int) -> Commit: ...
+    @overload
+    def __getitem__(self, at: slice) -> "CommitFiles": ...
+    def __getitem__(self, at: int | slice) -> "Commit | CommitFiles":
+        if isinstance(at, slice):
+            return CommitFiles(self.versions[at], self.modified_ms[at])
+        return _commit(self.versions[at].as_py(), self.modified_ms[at].as_py())
+
+    def __iter__(self) -> Iterator[Commit]:
+        return map(_commit, self.versions.to_pylist(), self.modified_ms.to_pylist())
+
+    def between(self, first: int, last: int) -> "CommitFiles":
+        """Those from one version to another, both included."""
+        begin = np.searchsorted(self._numbers, first)
+        end = np.searchsorted(self._numbers, last, side="right")
+        return self[int(begin) : int(max(begin, end))]
+
+    @property
+    def newest_run(self) -> "CommitFiles":
+        """The newest one and those before it up to a version that is missing."""
+        gaps = np.flatnonzero(np.diff(self._numbers) != 1)
+        return self[int(gaps[-1]) + 1 :] if len(gaps) else self
+
+    @property
+    def _numbers(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
+        return np.asarray(self.versions)
+
+
+def _commit(version: int, modified_ms: int) -> Commit:
+    return Commit(version, f"{LOG_FOLDER}/{commit_name(version)}", modified_ms)
+
+
+def are_of_versions(names: pa.ChunkedArray, ending: str) -> pa.ChunkedArray:
+    """Which names are a version's number and this ending."""
+    spelled = pc.match_substring_regex(names, rf"^\d{{{_DIGITS}}}\.{ending}$")
+    return pc.and_(spelled, pc.less_equal(names, f"{_LAST_VERSION}.{ending}"))
+
+
+def versions_of(files: pa.Table) -> pa.Int64Array:
+    """The numbers with which the files' names begin."""
+    return pc.cast(pc.utf8_slice_codeunits(files["name"], 0, _DIGITS), pa.int64()).combine_chunks()
