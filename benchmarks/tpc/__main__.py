@@ -39,14 +39,16 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _run(spark: SparkSession, number: int, text: str, engines: Sequence[Engine], runs: int) -> QueryResult:
-    """The first run of each engine warms up and gives the rows that are compared; then they take turns."""
+    """The first run of each engine gives the rows that are compared, now one's before the other's and now after it;
+    then they take turns."""
     rows: dict[str, list[Any]] = {}
+    first: dict[str, Cost] = {}
     costs: dict[str, list[Cost]] = {engine.name: [] for engine in engines}
     failed = []
-    for engine in engines:
+    for engine in engines if number % 2 else reversed(engines):
         with engine.current(spark):
             try:
-                rows[engine.name] = spark.sql(text).collect()
+                rows[engine.name], first[engine.name] = measured(lambda: spark.sql(text).collect())
             except Exception as error:
                 failed.append(f"{engine.name}: {str(error).splitlines()[0][:200]}")
     expected = rows.get(DELTA.name)
@@ -57,7 +59,7 @@ def _run(spark: SparkSession, number: int, text: str, engines: Sequence[Engine],
             with engine.current(spark):
                 costs[engine.name].append(measured(lambda: spark.sql(text).collect())[1])
     result = QueryResult(
-        number, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), tuple(failed)
+        number, first, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), tuple(failed)
     )
     print(result, flush=True)
     return result

@@ -5,7 +5,7 @@ Spark's JVM and its Python workers are below this process; one that has ended co
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -24,14 +24,26 @@ class Cost:
 
 def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
     """What the job gives, and its cost."""
-    began, spent = time.perf_counter(), processor_seconds()
+    began, before = time.perf_counter(), _below()
     outcome = job()
-    return outcome, Cost(time.perf_counter() - began, processor_seconds() - spent)
+    return outcome, Cost(time.perf_counter() - began, _spent(before, _below()) / _TICKS)
 
 
-def processor_seconds() -> float:
-    """Of this process and everything below it, so far."""
-    return sum(sum(map(int, fields[11:15])) for fields in _below().values()) / _TICKS
+def _spent(before: Mapping[int, Sequence[str]], after: Mapping[int, Sequence[str]]) -> int:
+    """The ticks that processes spent between two looks at them. What one spent that has ended is its parent's where
+    that waited for it, and nobody's otherwise: Spark's idle workers end while somebody else is measured."""
+    own = sum(_own(fields) - _own(before.get(process)) for process, fields in after.items())
+    waited = sum(_waited(fields) - _waited(before.get(process)) for process, fields in after.items())
+    ended = sum(_own(fields) + _waited(fields) for process, fields in before.items() if process not in after)
+    return own + max(0, waited - ended)
+
+
+def _own(fields: Sequence[str] | None) -> int:
+    return 0 if fields is None else sum(map(int, fields[11:13]))
+
+
+def _waited(fields: Sequence[str] | None) -> int:
+    return 0 if fields is None else sum(map(int, fields[13:15]))
 
 
 def peak_megabytes() -> float:

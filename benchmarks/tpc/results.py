@@ -1,6 +1,7 @@
 """What was measured: a line for each query, the geometric mean and the worst, and a chart.
 
-A ratio is the median processor time of an engine over Delta Spark's; below one it needs less.
+A ratio is the median processor time of an engine over Delta Spark's; below one it needs less. The first run of each
+query counts by itself: that is what a query costs which is asked once.
 """
 
 import json
@@ -21,6 +22,7 @@ class QueryResult:
     """One query: the measured runs by engine, those with other rows than Delta Spark, and those that failed."""
 
     number: int
+    first: Mapping[str, Cost]
     costs: Mapping[str, tuple[Cost, ...]]
     wrong: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
@@ -36,6 +38,11 @@ class QueryResult:
         ours, theirs = self.processor(engine), self.processor(DELTA.name)
         return ours / theirs if ours is not None and theirs else None
 
+    def first_ratio(self, engine: str = LAKESCAN.name) -> float | None:
+        """The same of the first run."""
+        both = engine in self.first and DELTA.name in self.first
+        return self.first[engine].processor / self.first[DELTA.name].processor if both else None
+
     def wall_ratio(self, engine: str = LAKESCAN.name) -> float | None:
         ours, theirs = self.wall(engine), self.wall(DELTA.name)
         return ours / theirs if ours is not None and theirs else None
@@ -47,7 +54,9 @@ class QueryResult:
         ratio = self.ratio()
         notes = [f"ROWS DIFFER: {', '.join(self.wrong)}"] if self.wrong else []
         notes += [f"FAILED {text}" for text in self.failed]
+        first = self.first_ratio()
         shown = f"Q{self.number:<3} ratio {ratio:.2f}" if ratio is not None else f"Q{self.number}"
+        shown += f", first {first:.2f}" if first is not None else ""
         return "; ".join([shown, *told, *notes])
 
 
@@ -57,11 +66,13 @@ def summary(results: Sequence[QueryResult]) -> str:
     for engine in sorted({name for result in results for name in result.costs} - {DELTA.name}):
         known = {result.number: ratio for result in results if (ratio := result.ratio(engine)) is not None}
         walls = [ratio for result in results if (ratio := result.wall_ratio(engine)) is not None]
+        first = [ratio for result in results if (ratio := result.first_ratio(engine)) is not None]
         worst = max(known, key=lambda number: known[number])
         over = sorted(number for number, ratio in known.items() if ratio > _BOUND)
         lines.append(
             f"{engine}: over {len(known)} queries, the geometric mean of processor time is {_mean(known.values()):.2f} "
-            f"of Delta Spark's, of wall time {_mean(walls):.2f}; worst Q{worst} with {known[worst]:.2f}; "
+            f"of Delta Spark's ({_mean(first):.2f} in first runs), of wall time {_mean(walls):.2f}; "
+            f"worst Q{worst} with {known[worst]:.2f}; "
             f"above {_BOUND}: {over or 'none'}"
         )
     differ = sorted(result.number for result in results if result.wrong)

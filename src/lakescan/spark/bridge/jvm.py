@@ -3,14 +3,12 @@
 Which private class of Spark's is used, and what differs between its versions, is known here and nowhere else.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark.core.context import SparkContext
 from pyspark.core.rdd import _prepare_for_python_RDD
@@ -33,6 +31,7 @@ from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import count_and_size, executor_class
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.python_source import finds_by_itself, register, registered_sources
+from lakescan.spark.bridge.trips import known_class, spark_state
 from lakescan.spark.dsv2.plain_files import PlainColumns
 from lakescan.table_names import CATALOG_CLASS
 
@@ -91,8 +90,7 @@ class Bridge:
         )
 
     def java_class(self, name: str) -> Any:
-        # By its name at once: looking a path up part by part makes the JVM search every JAR for each part.
-        return JavaClass(name, self._gateway._gateway_client)
+        return known_class(self._gateway, name)
 
     def data_type(self, spark_json: str) -> JavaObject:
         return self.java_class("org.apache.spark.sql.types.DataType").fromJson(spark_json)
@@ -146,10 +144,10 @@ class Bridge:
         return str(self.spark.conf.get("spark.sql.session.timeZone"))
 
     def confs(self, prefix: str) -> dict[str, str]:
-        """The session's settings whose names begin so, with or without `spark.` before them; in one call to Java."""
-        text = self.spark._jsparkSession.sessionState().conf().getAllConfs().mkString("\0")
-        pairs = [line.partition(" -> ") for line in text.split("\0")]
-        return {name: value for name, _, value in pairs if name.removeprefix("spark.").startswith(prefix)}
+        """The session's settings whose names begin so, with or without `spark.` before them."""
+        conf = self.spark._jsparkSession.sessionState().conf()
+        words = str(spark_state(self).settings(conf, prefix)).split("\0")
+        return dict(zip(words[::2], words[1::2], strict=False))
 
     @property
     def uses_column_statistics(self) -> bool:
@@ -159,17 +157,16 @@ class Bridge:
     # Tables and columns
 
     def columns(self, spark_schema: str) -> JavaObject:
-        column = self.java_class("org.apache.spark.sql.connector.catalog.Column")
-        # A collation is part of a string's type, and only the field as a whole says which.
-        types = [field.dataType() for field in self.data_type(spark_schema).fields()]
-        made = []
-        for field, kind in zip(json.loads(spark_schema)["fields"], types, strict=True):
-            notes = field.get("metadata") or {}
-            metadata = {key: value for key, value in notes.items() if key not in ("comment", "__COLLATIONS")}
-            made.append(
-                column.create(field["name"], kind, field["nullable"], notes.get("comment"), json.dumps(metadata))
-            )
-        return self.array(CATALOG + "Column", made)
+        return spark_state(self).columns(spark_schema)
+
+    def names(self, identifier: JavaObject) -> tuple[tuple[str, ...], str]:
+        """The namespace of a table, and its own name."""
+        *inside, name = str(spark_state(self).partsOf(identifier)).split("\0")
+        return tuple(inside), name
+
+    def kind_of(self, java_object: JavaObject) -> str:
+        """The name of the object's class, without its package."""
+        return str(spark_state(self).kindOf(java_object))
 
     def identity_partitions(self, names: Iterable[str]) -> JavaObject:
         return self.identities(names, "Transform")
@@ -198,12 +195,12 @@ class Bridge:
         other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
         Spark load the tables of a query once more before it runs; its execution tells those loads.
         """
-        stack = self.text_of_all(self.java_class("java.lang.Thread").currentThread().getStackTrace())
-        if "AnalysisContext$.withNewAnalysisContext" in stack:
-            return self.java_class("org.apache.spark.sql.catalyst.analysis.AnalysisContext").get().relationCache()
-        number = self._context.getLocalProperty("spark.sql.execution.id") if "V2TableRefreshUtil" in stack else None
-        executions = self.java_class("org.apache.spark.sql.execution.SQLExecution")
-        return executions.getQueryExecution(int(number)) if number else None
+        return spark_state(self).query(self._context._jsc)
+
+    @property
+    def stack(self) -> str:
+        """The calls in which the JVM's thread is that waits for this callback, innermost first."""
+        return str(spark_state(self).stack())
 
     def data_frame(self, table: Proxy, options: dict[str, str]) -> DataFrame:
         """A DataFrame over a table that no catalog knows."""

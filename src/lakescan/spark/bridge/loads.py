@@ -49,8 +49,7 @@ def load_options(bridge: Bridge, arguments: Sequence[Any]) -> dict[str, str]:
 
 def loads_no_relation(bridge: Bridge) -> bool:
     """Whether the calling thread loads a table to describe or change it, and not for its rows."""
-    stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace())
-    return "lookupTableOrView" in stack
+    return "lookupTableOrView" in bridge.stack
 
 
 class Use(Enum):
@@ -76,7 +75,7 @@ _USERS = {
 
 def use_of_source(bridge: Bridge) -> Use:
     """What the calling thread wants of the table that it asks a data source for: the nearest caller tells."""
-    stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace()).split(", ")
+    stack = bridge.stack.split(", ")
     called = next(at for at, frame in enumerate(stack) if ".DefaultSource." in frame)
     near = " ".join(stack[called : called + _NEAR])
     return next((use for name, use in _USERS.items() if name in near), Use.ROWS)
@@ -84,8 +83,7 @@ def use_of_source(bridge: Bridge) -> Use:
 
 def loads_a_stream(bridge: Bridge) -> bool:
     """Whether the calling thread loads a table for `spark.readStream`."""
-    stack = bridge.text_of_all(bridge.java_class("java.lang.Thread").currentThread().getStackTrace())
-    return ".DataStreamReader." in stack
+    return ".DataStreamReader." in bridge.stack
 
 
 def session_catalog(bridge: Bridge) -> JavaObject:

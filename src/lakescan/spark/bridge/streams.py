@@ -55,7 +55,7 @@ def is_for_a_stream(bridge: Bridge) -> bool:
     thread = bridge.java_class("java.lang.Thread").currentThread()
     if not str(thread.getName()).startswith("stream execution thread"):
         return False
-    _, _, callers = bridge.text_of_all(thread.getStackTrace()).partition(".newScanBuilder(")
+    _, _, callers = bridge.stack.partition(".newScanBuilder(")
     frames = callers.split(", ")
     return len(frames) > 1 and ".MicroBatchExecution" in frames[1]
 

@@ -120,15 +120,14 @@ class LakeCatalog(Proxy):
             return own.loadTable(self._owns_name(identifier))
         if statement is not None:
             raise ReadOnly(f"the catalog {self._catalog_name}", statement)
-        location = self._location(tuple(identifier.namespace()), identifier.name())
+        inside, name = self.bridge.names(identifier)
+        location = self._location(inside, name)
         format_ = None if location is None else table_format(self.bridge, location)
         if location is None or not self._claims(format_):
             self._refuse(location, format_)
             raise self.bridge.no_such_table(identifier)
         try:
-            return self._loaded(
-                identifier, location, self._options(tuple(identifier.namespace()), identifier.name()), when
-            )
+            return self._loaded(identifier, location, self._options(inside, name), when)
         except TableNotFound as missing:
             raise self.bridge.no_such_table(identifier) from missing
 
@@ -154,14 +153,14 @@ class LakeCatalog(Proxy):
         return table
 
     def tableExists(self, identifier: JavaObject) -> bool:
-        location = self._location(tuple(identifier.namespace()), identifier.name())
+        location = self._location(*self.bridge.names(identifier))
         return location is not None and self._claims(format_at(storage_at(self.bridge, location)))
 
     def invalidateTable(self, identifier: JavaObject) -> None:
         return None
 
     def loadChangelog(self, identifier: JavaObject, context: JavaObject, options: JavaObject) -> Changes:
-        location = self._location(tuple(identifier.namespace()), identifier.name())
+        location = self._location(*self.bridge.names(identifier))
         if location is None or not self._claims(table_format(self.bridge, location)):
             raise self.bridge.no_such_table(identifier)
         return changes_of(self.bridge, self._shown(identifier), kept_open(self.bridge, location), context)
@@ -289,8 +288,8 @@ class NameCatalog(LakeCatalog):
         return self._given.namespaces(inside, self._opened)
 
     def _shown(self, identifier: JavaObject) -> str:
-        inside = tuple(identifier.namespace())
-        parts = (*(inside if inside != DEFAULT else ()), identifier.name())
+        inside, name = self.bridge.names(identifier)
+        parts = (*(inside if inside != DEFAULT else ()), name)
         return ".".join([self._catalog_name, *(f"`{part}`" for part in parts)])
 
 

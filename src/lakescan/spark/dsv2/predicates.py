@@ -31,7 +31,7 @@ _REPLACED = "\ufffd"
 
 def read_expression(bridge: Bridge, expression: JavaObject, depth: int = 0) -> Expression:
     """A V2 expression, functions by the names that Spark gives them (EXTRACT by the field it takes)."""
-    kind = str(expression.getClass().getSimpleName())
+    kind = bridge.kind_of(expression)
     if kind == "FieldReference":
         return Column(tuple(expression.fieldNames()))
     if kind == "LiteralValue":
@@ -41,7 +41,9 @@ def read_expression(bridge: Bridge, expression: JavaObject, depth: int = 0) -> E
     if depth > _DEEPEST:
         return UNKNOWN
     if kind in ("And", "Or"):
-        return Call(kind.upper(), tuple(read_expression(bridge, part, depth + 1) for part in _chain(expression, kind)))
+        return Call(
+            kind.upper(), tuple(read_expression(bridge, part, depth + 1) for part in _chain(bridge, expression, kind))
+        )
     if kind == "Cast":
         return Call(
             "CAST", (read_expression(bridge, expression.expression(), depth + 1),), _type(expression.dataType())
@@ -56,12 +58,12 @@ def read_expression(bridge: Bridge, expression: JavaObject, depth: int = 0) -> E
     return Call(name, tuple(read_expression(bridge, child, depth + 1) for child in children))
 
 
-def _chain(expression: JavaObject, kind: str) -> list[JavaObject]:
+def _chain(bridge: Bridge, expression: JavaObject, kind: str) -> list[JavaObject]:
     """The parts of which `expression` is the AND or OR, in order: a chain made in a loop nests a level for each."""
     parts, pending = [], [expression]
     while pending:
         part = pending.pop()
-        if part.getClass().getSimpleName() == kind:
+        if bridge.kind_of(part) == kind:
             pending += [part.right(), part.left()]
         else:
             parts.append(part)
@@ -71,7 +73,7 @@ def _chain(expression: JavaObject, kind: str) -> list[JavaObject]:
 def _in(bridge: Bridge, expression: JavaObject, children: JavaObject, depth: int) -> Expression:
     """An IN list read in one call: thousands of values would otherwise be thousands of trips to the JVM."""
     column, first = read_expression(bridge, children[0], depth + 1), children[1]
-    type_ = _type(first.dataType()) if first.getClass().getSimpleName() == "LiteralValue" else None
+    type_ = _type(first.dataType()) if bridge.kind_of(first) == "LiteralValue" else None
     if type_ is not None and isinstance(column, Column) and len(expression.references()) == 1:
         values = _values_of_text(bridge.text_of_all(children), len(children) - 1, type_)
         if values is not None:

@@ -28,13 +28,14 @@ class SessionNames(LakeCatalog):
         super().__init__(bridge, "spark_catalog")
 
     def _shown(self, identifier: JavaObject) -> str:
-        return ".".join(f"`{part}`" for part in (self._catalog_name, *identifier.namespace(), identifier.name()))
+        inside, name = self.bridge.names(identifier)
+        return ".".join(f"`{part}`" for part in (self._catalog_name, *inside, name))
 
     def loadTable(self, identifier: JavaObject, *when: Any) -> SparkTable:
         statement = write_asked(when)
         if statement is not None:
             raise ReadOnly(f"the table {self._shown(identifier)}", statement)
-        kept = kept_table(self.bridge, tuple(identifier.namespace()), identifier.name())
+        kept = kept_table(self.bridge, *self.bridge.names(identifier))
         if kept is None:
             raise self.bridge.no_such_table(identifier)
         if kept.location is None:

@@ -1,0 +1,80 @@
+"""How often Python and the JVM call each other to plan a query: each trip takes a tenth of a millisecond or more."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from py4j.clientserver import ClientServerConnection
+from pyspark.sql import SparkSession
+
+import lakescan
+from lakescan.spark.bridge import Bridge
+from tests.tables import DeltaBuilder
+
+pytestmark = pytest.mark.spark
+
+WIDE = pa.schema([(f"column_{at}", pa.int64()) for at in range(40)])
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every command that Python sends from now on, but those by which Py4J lets go of objects."""
+    sent: list[str] = []
+    send = ClientServerConnection.send_command
+
+    def counted(self: Any, command: str) -> Any:
+        if not command.startswith("m\nd\n"):
+            sent.append(command)
+        return send(self, command)
+
+    monkeypatch.setattr(ClientServerConnection, "send_command", counted)
+    return sent
+
+
+def test_a_table_of_forty_columns_is_planned_in_as_many_trips_as_one_of_two(
+    spark: SparkSession, tmp_path: Path, trips: list[str]
+) -> None:
+    counts = []
+    for name, schema in {"narrow": pa.schema(list(WIDE)[:2]), "wide": WIDE}.items():
+        built = DeltaBuilder(tmp_path / name, schema)
+        built.append(pa.table({field.name: [1] for field in schema}))
+        lakescan.attach(spark, name, built.path)
+        for _ in range(2):
+            # The second time every class is known.
+            del trips[:]
+            spark.sql(f"SELECT column_0 FROM lake.{name} WHERE column_1 = 1")._jdf.queryExecution().executedPlan()
+        counts.append(len(trips))
+    assert counts[0] == counts[1]
+
+
+def test_settings_are_read_in_few_trips_with_and_without_sparks_prefix(spark: SparkSession, trips: list[str]) -> None:
+    bridge = Bridge(spark)
+    for name, value in {"lakescan.a": "1", "spark.lakescan.b": "x -> y", "other.lakescan.c": "2"}.items():
+        spark.conf.set(name, value)
+    try:
+        bridge.confs("lakescan.")
+        del trips[:]
+        known = bridge.confs("lakescan.")
+        assert len(trips) <= 4
+        assert (known["lakescan.a"], known["spark.lakescan.b"]) == ("1", "x -> y")
+        assert "other.lakescan.c" not in known
+    finally:
+        for name in ("lakescan.a", "spark.lakescan.b", "other.lakescan.c"):
+            spark.conf.unset(name)
+
+
+def test_a_columns_comment_and_notes_reach_spark_as_they_are_in_the_schema(spark: SparkSession) -> None:
+    schema = (
+        '{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,'
+        '"metadata":{"comment":"how many","delta.identity.start":7,"deep":{"er":[1,2]}}},'
+        '{"name":"b","type":"string","nullable":true,"metadata":{}}]}'
+    )
+    first, second = Bridge(spark).columns(schema)
+    assert (first.name(), first.nullable(), first.comment()) == ("a", False, "how many")
+    notes = spark._jvm.org.apache.spark.sql.types.Metadata.fromJson(first.metadataInJSON())  # type: ignore[union-attr]
+    assert notes.getLong("delta.identity.start") == 7
+    assert list(notes.getMetadata("deep").getLongArray("er")) == [1, 2]
+    assert not notes.contains("comment")
+    assert (second.name(), second.comment(), second.metadataInJSON()) == ("b", None, "{}")
+    assert second.dataType().json() == '"string"'
