@@ -43,10 +43,12 @@ class FaultyProxy:
     def next_fault(self, asked: str) -> str:
         with self._lock:
             self._number += 1
-            fault = self.fault(self._number, asked)
-            if fault:
-                self.spoiled.append((fault, asked, time.monotonic()))
-            return fault
+            number = self._number
+        # Not under the lock: it may wait, and others are not to.
+        fault = self.fault(number, asked)
+        if fault:
+            self.spoiled.append((fault, asked, time.monotonic()))
+        return fault
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pytest
@@ -13,11 +14,13 @@ import pytest
 import lakescan
 from lakescan.errors import ExpiredCredentials, StorageFailure
 from lakescan.io.configuration import Credentials, StorageConfiguration
+from lakescan.reader.read_plan import ReadTask
+from lakescan.scan.plan import Plan
 from tests.faulty_proxy import CUT, EXPIRED, OK, RESET, SILENT, FaultyProxy
 from tests.object_store import ObjectStore
 from tests.tables import DeltaBuilder
 
-FILES, MANY_FILES, ROWS_A_FILE = 3, 8, 3
+FILES, MANY_FILES, ROWS_A_FILE, TWO_READERS = 3, 8, 3, 2
 
 
 @pytest.fixture
@@ -116,9 +119,26 @@ class _Renewed:
         return Credentials(Path(self.file).read_text(), "s", "a token")
 
 
+def _hold_all_but_the_first_file(faulty: FaultyProxy, plan: Plan, then: str = OK) -> Event:
+    """Until the event: files are read ahead, and on a busy machine all of them would be before a test goes on."""
+    task = plan.tasks(TWO_READERS)[0]
+    assert isinstance(task, ReadTask)
+    go_on, first = Event(), str(task.pieces["path"][0])
+
+    def held(number: int, asked: str) -> str:
+        if first in asked:
+            return OK
+        go_on.wait(60)
+        return then
+
+    faulty.fault = held
+    return go_on
+
+
 def test_keys_that_are_renewed_in_the_middle_of_a_query_are_used_from_the_next_file_on(
-    object_store: ObjectStore, faulty: FaultyProxy, longer: str, tmp_path: Path
+    object_store: ObjectStore, faulty: FaultyProxy, longer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: TWO_READERS)
     keys = tmp_path / "keys"
     keys.write_text("first")
     plan = (
@@ -131,18 +151,24 @@ def test_keys_that_are_renewed_in_the_middle_of_a_query_are_used_from_the_next_f
         .build()
     )
     object_store.keys_seen.clear()
+    renewed = _hold_all_but_the_first_file(faulty, plan)
     batches = plan.to_batches()
     read = [next(batches)]
     keys.write_text("second")
+    renewed.set()
     read += list(batches)
     assert sorted(pa.Table.from_batches(read).column("id").to_pylist()) == sorted(list(range(ROWS_A_FILE)) * MANY_FILES)
     assert object_store.keys_seen == {"first", "second"}
 
 
-def test_keys_that_expire_in_the_middle_of_a_query_are_named(faulty: FaultyProxy, longer: str) -> None:
+def test_keys_that_expire_in_the_middle_of_a_query_are_named(
+    faulty: FaultyProxy, longer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: TWO_READERS)
     plan = lakescan.open(longer, storage=told(faulty)).snapshot().scan().build()
+    expired = _hold_all_but_the_first_file(faulty, plan, EXPIRED)
     batches = plan.to_batches()
     next(batches)
-    faulty.fault = lambda number, asked: EXPIRED
+    expired.set()
     with pytest.raises(ExpiredCredentials, match=re.escape(longer) + r"/\S+\.parquet .* have expired.*provider"):
         list(batches)
