@@ -1,7 +1,7 @@
 """What was measured: a line for each query, the geometric mean and the worst, and a chart.
 
-A ratio is the median processor time of an engine over Delta Spark's; below one it needs less. The first run of each
-query counts by itself: that is what a query costs which is asked once.
+A ratio is the least processor time of an engine's runs over Delta Spark's least: what else a machine does adds to it.
+Below one it needs less. The first run of each query counts by itself: that is what a query costs which is asked once.
 """
 
 import json
@@ -28,10 +28,10 @@ class QueryResult:
     failed: tuple[str, ...] = ()
 
     def wall(self, engine: str) -> float | None:
-        return statistics.median(cost.wall for cost in self.costs[engine]) if engine in self.costs else None
+        return min(cost.wall for cost in self.costs[engine]) if engine in self.costs else None
 
     def processor(self, engine: str) -> float | None:
-        return statistics.median(cost.processor for cost in self.costs[engine]) if engine in self.costs else None
+        return min(cost.processor for cost in self.costs[engine]) if engine in self.costs else None
 
     def ratio(self, engine: str = LAKESCAN.name) -> float | None:
         """Processor time over Delta Spark's."""
