@@ -1,5 +1,7 @@
 """How often Python and the JVM call each other to plan a query: each trip takes a tenth of a millisecond or more."""
 
+from datetime import date, datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import pyarrow as pa
 import pytest
 from py4j.clientserver import ClientServerConnection
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 import lakescan
 from lakescan.spark.bridge import Bridge
@@ -78,3 +81,31 @@ def test_a_columns_comment_and_notes_reach_spark_as_they_are_in_the_schema(spark
     assert not notes.contains("comment")
     assert (second.name(), second.comment(), second.metadataInJSON()) == ("b", None, "{}")
     assert second.dataType().json() == '"string"'
+
+
+def test_rows_of_every_simple_type_are_those_that_spark_makes_of_them(spark: SparkSession) -> None:
+    moment = datetime(1969, 12, 31, 23, 59, 59, 999_999)
+    values: dict[str, tuple[pa.DataType, list[Any]]] = {
+        "boolean": (pa.bool_(), [True, False, None]),
+        "byte": (pa.int8(), [-128, 127, None]),
+        "short": (pa.int16(), [-(2**15), 2**15 - 1, None]),
+        "integer": (pa.int32(), [-(2**31), 2**31 - 1, None]),
+        "long": (pa.int64(), [-(2**63), 2**63 - 1, None]),
+        "float": (pa.float32(), [float("-inf"), 0.5, None]),
+        "double": (pa.float64(), [1e308, 5e-324, None]),
+        "decimal(9,2)": (pa.decimal128(9, 2), [Decimal("-1234567.89"), Decimal("0.01"), None]),
+        "decimal(38,10)": (pa.decimal128(38, 10), [Decimal("9" * 28 + "." + "9" * 10), Decimal(0), None]),
+        "string": (pa.string(), ["", "añ\0𝄞", None]),
+        "binary": (pa.binary(), [b"", b"\xff\0", None]),
+        "date": (pa.date32(), [date(1, 1, 1), date(9999, 12, 31), None]),
+        "timestamp": (pa.timestamp("us", "UTC"), [moment.replace(tzinfo=timezone.utc), None, None]),
+        "timestamp_ntz": (pa.timestamp("us"), [moment, datetime(9999, 12, 31), None]),
+    }
+    fields = [{"name": name, "type": name, "nullable": True, "metadata": {}} for name in values]
+    schema = StructType.fromJson({"type": "struct", "fields": fields})
+    rows = pa.table({name: pa.array(items, type_) for name, (type_, items) in values.items()})
+    made = Bridge(spark).internal_rows(rows, schema)
+    expected = spark.createDataFrame(rows, schema)._jdf.queryExecution().executedPlan().executeCollect()
+    assert len(made) == len(expected) == 3
+    assert [made[at].equals(expected[at]) for at in range(3)] == [True] * 3
+    assert len(Bridge(spark).internal_rows(rows.slice(0, 0), schema)) == 0

@@ -1,11 +1,21 @@
 package lakescan;
 
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.execution.SQLExecution;
@@ -14,6 +24,10 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.ArrowUtils$;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -79,6 +93,32 @@ public final class SparkState {
       }
     }
     return text.toString();
+  }
+
+  /** Rows as Catalyst holds them, of an Arrow stream with the columns of the schema. */
+  public InternalRow[] rows(byte[] stream, String schema) throws IOException {
+    UnsafeProjection held = UnsafeProjection.create((StructType) DataType.fromJson(schema));
+    BufferAllocator memory = ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("lakescan rows", 0, Long.MAX_VALUE);
+    ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(stream), memory);
+    List made = new ArrayList();
+    try {
+      VectorSchemaRoot root = reader.getVectorSchemaRoot();
+      while (reader.loadNextBatch()) {
+        List vectors = root.getFieldVectors();
+        ColumnVector[] columns = new ColumnVector[vectors.size()];
+        for (int at = 0; at < columns.length; at++) {
+          columns[at] = new ArrowColumnVector((FieldVector) vectors.get(at));
+        }
+        ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
+        for (int row = 0; row < root.getRowCount(); row++) {
+          made.add(held.apply(batch.getRow(row)).copy());
+        }
+      }
+    } finally {
+      reader.close();
+      memory.close();
+    }
+    return (InternalRow[]) made.toArray(new InternalRow[made.size()]);
   }
 
   /** The columns of a schema. A collation is part of a string's type, and only the field as a whole says which. */

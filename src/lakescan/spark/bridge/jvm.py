@@ -34,6 +34,7 @@ from lakescan.spark.bridge.python_source import finds_by_itself, register, regis
 from lakescan.spark.bridge.trips import known_class, spark_state
 from lakescan.spark.dsv2.plain_files import PlainColumns
 from lakescan.table_names import CATALOG_CLASS
+from lakescan.types.schema import arrow_schema
 
 READ = "org.apache.spark.sql.connector.read."
 CATALOG = "org.apache.spark.sql.connector.catalog."
@@ -287,9 +288,12 @@ class Bridge:
     # Rows and metrics that the driver makes
 
     def internal_rows(self, rows: pa.Table, schema: StructType) -> JavaObject:
-        """Rows as Catalyst holds them: a local relation has them without a job."""
-        frame: Any = self.spark.createDataFrame(rows.rename_columns(schema.names), schema)
-        return frame._jdf.queryExecution().executedPlan().executeCollect()
+        """Rows as Catalyst holds them."""
+        typed = rows.rename_columns(schema.names).cast(arrow_schema(schema.jsonValue()))
+        stream = pa.BufferOutputStream()
+        with pa.ipc.new_stream(stream, typed.schema) as writer:
+            writer.write_table(typed)
+        return spark_state(self).rows(bytearray(stream.getvalue()), schema.json())
 
     def metrics(self, counts: Mapping[str, str], sizes: Mapping[str, str] | None = None) -> JavaObject:
         """Metrics and what they are called. Spark makes one itself by the name of its class, so Java must know that."""
