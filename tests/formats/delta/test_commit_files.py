@@ -8,18 +8,19 @@ from lakescan.formats.delta.log.commit_files import CommitFiles
 from lakescan.formats.delta.log.log_segment import list_log
 from lakescan.io.storage import Storage
 
-VERSIONS = st.sets(st.integers(0, 30), max_size=20).map(sorted)
+VERSIONS = st.sets(st.integers(0, 30) | st.just(2**63 - 1), max_size=20).map(sorted)
+BOUNDS = st.integers(-2, 33) | st.sampled_from([2**63 - 1, 2**63, 2**64, 10**30])
 
 
 def commits_of(versions: list[int]) -> CommitFiles:
-    return CommitFiles(pa.array(versions, pa.int64()), pa.array([at * 10 for at in versions], pa.int64()))
+    return CommitFiles(pa.array(versions, pa.int64()), pa.array([at % 1000 for at in versions], pa.int64()))
 
 
-@given(VERSIONS, st.integers(-2, 33), st.integers(-2, 33))
+@given(VERSIONS, BOUNDS, BOUNDS)
 def test_between_two_versions_are_those_that_a_look_at_each_finds(versions: list[int], first: int, last: int) -> None:
     kept = commits_of(versions).between(first, last)
     assert [commit.version for commit in kept] == [version for version in versions if first <= version <= last]
-    assert [commit.modified_ms for commit in kept] == [commit.version * 10 for commit in kept]
+    assert [commit.modified_ms for commit in kept] == [commit.version % 1000 for commit in kept]
 
 
 @given(VERSIONS)

@@ -4,6 +4,7 @@ A log may have hundreds of thousands of commits, of which a query needs the newe
 become objects. Versions are Java's longs; a file whose name has a greater number is no commit.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, overload
@@ -56,19 +57,16 @@ class CommitFiles(Sequence[Commit]):
 
     def between(self, first: int, last: int) -> "CommitFiles":
         """Those from one version to another, both included."""
-        begin = np.searchsorted(self._numbers, first)
-        end = np.searchsorted(self._numbers, last, side="right")
-        return self[int(begin) : int(max(begin, end))]
+        # In Python's numbers: whoever asks may ask for a version beyond Java's longs.
+        begin = bisect_left(self.versions, first, key=pa.Int64Scalar.as_py)
+        end = bisect_right(self.versions, last, key=pa.Int64Scalar.as_py)
+        return self[begin : max(begin, end)]
 
     @property
     def newest_run(self) -> "CommitFiles":
         """The newest one and those before it up to a version that is missing."""
-        gaps = np.flatnonzero(np.diff(self._numbers) != 1)
+        gaps = np.flatnonzero(np.diff(np.asarray(self.versions)) != 1)
         return self[int(gaps[-1]) + 1 :] if len(gaps) else self
-
-    @property
-    def _numbers(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
-        return np.asarray(self.versions)
 
 
 def _commit(version: int, modified_ms: int) -> Commit:
