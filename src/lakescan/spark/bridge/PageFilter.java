@@ -2,6 +2,7 @@ package lakescan;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
@@ -68,9 +69,19 @@ public final class PageFilter {
 
   /**
    * Whether the bounds of row groups and pages, and Bloom filters, leave no more than half of a piece's rows to be
-   * read. Dictionaries would have to be decoded to say anything.
+   * read. Dictionaries would have to be decoded to say anything. `columns` are those that are read.
    */
-  public static boolean skipsHalf(FilterPredicate pages, ParquetFileReader file, FilePiece piece) throws IOException {
+  public static boolean skipsHalf(FilterPredicate pages, StructType columns, ParquetFileReader file, FilePiece piece)
+      throws IOException {
+    // Where the pages of a column are is read for each that is asked for, and a file may have thousands.
+    MessageType whole = file.getFooter().getFileMetaData().getSchema();
+    List asked = new ArrayList();
+    for (int at = 0; at < columns.length(); at++) {
+      if (whole.containsField(columns.apply(at).name())) {
+        asked.add(whole.getType(columns.apply(at).name()));
+      }
+    }
+    file.setRequestedSchema(new MessageType(whole.getName(), asked));
     List groups = file.getFooter().getBlocks();
     FilterCompat.Filter filter = FilterCompat.get(pages);
     int[] own = FilePiece.groupsIn(groups, piece.start, piece.length);

@@ -98,7 +98,8 @@ public final class PlainFiles {
     piece.checkRows(rows);
     FilterPredicate pages =
         filters == null ? null : PageFilter.of(filters.wanted, stored, footer.getFileMetaData().getSchema());
-    if (filters != null && filters.rows != null && (pages == null || !PageFilter.skipsHalf(pages, file, piece))) {
+    boolean filtered = filters != null && filters.rows != null;
+    if (filtered && (pages == null || !PageFilter.skipsHalf(pages, stored, file, piece))) {
       return null;
     }
     return new Rows(piece, footer.getBlocks(), piece.deletedRows(rows), pages, this);

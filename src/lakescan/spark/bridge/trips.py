@@ -1,4 +1,4 @@
-"""Fewer trips between Python and the JVM: a query of ten tables would make thousands, each of a tenth of a millisecond
+"""Fewer trips between Python and the JVM: a query of five tables would make thousands, each of a tenth of a millisecond
 or more. What takes many is asked of `SparkState.java` in one, and a class's members are looked up once.
 """
 
