@@ -69,6 +69,13 @@ def _less(left: float, right: float) -> bool:
     return left == left and (right != right or left < right)
 
 
+@pytest.fixture
+def merged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch is merged by itself: none waits for others."""
+    monkeypatch.setattr(aggregate, "_GATHERED", 1)
+
+
+@pytest.mark.usefixtures("merged_at_once")
 def test_a_sum_of_longs_that_may_overflow_is_left_to_spark() -> None:
     types = {"v": pa.int64()}
     rows = batches({"v": [1, 2, 2**62, 2**62, 5]}, types, 2)
@@ -81,13 +88,65 @@ def test_a_sum_of_longs_that_may_overflow_is_left_to_spark() -> None:
     ]
 
 
+@pytest.mark.usefixtures("merged_at_once")
 def test_too_many_groups_leave_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregate, "_MOST_GROUPS", 3)
+    monkeypatch.setattr(aggregate, "MOST_GROUPS", 3)
     types = {"k": pa.int64(), "v": pa.int64()}
     rows = batches({"k": [1, 1, 2, 3, 4, 4, 4], "v": [1] * 7}, types, 3)
     partial = partials(rows, pa.schema(list(types.items())), ["k"], "sum")
     assert partial["key_0"].to_pylist() == [1, 2, 3, 4, 4]
     assert partial["value_0"].to_pylist() == [2, 1, 1, 2, 1]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from(["a", "b"]), st.none() | st.integers(-99_999, 99_999)), min_size=1, max_size=60
+    ),
+    size=st.integers(1, 20),
+    gathered=st.sampled_from([1, 1 << 18]),
+)
+@settings(deadline=None)
+def test_sums_of_decimals_are_exact_and_none_has_more_digits_than_what_is_added(
+    rows: list[tuple[str, int | None]], size: int, gathered: int
+) -> None:
+    """Spark casts a partial sum to the type of the column, and adds the sums up as if they were rows of it."""
+    types = {"k": pa.string(), "v": pa.decimal128(5, 2)}
+    values = [None if digits is None else Decimal(digits).scaleb(-2) for _, digits in rows]
+    given_ = batches({"k": [key for key, _ in rows], "v": values}, types, size)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(aggregate, "_GATHERED", gathered)
+        partial = partials(given_, pa.schema(list(types.items())), ["k"], "sum", "count", "count_rows")
+    assert partial.schema.field("value_0").type == pa.decimal128(15, 2)
+    assert all(row["value_0"] is None or abs(row["value_0"]) < 1000 for row in partial.to_pylist())
+    for key in {key for key, _ in rows}:
+        mine = [row for row in partial.to_pylist() if row["key_0"] == key]
+        wanted = [value for (other, _), value in zip(rows, values, strict=True) if other == key]
+        sums = [row["value_0"] for row in mine if row["value_0"] is not None]
+        assert sum(sums) == sum(value for value in wanted if value is not None)
+        assert bool(sums) == any(value is not None for value in wanted)
+        assert sum(row["value_1"] for row in mine) == sum(value is not None for value in wanted)
+        assert sum(row["value_2"] for row in mine) == len(wanted)
+
+
+def test_a_group_whose_sums_fit_is_one_row_beside_one_whose_sums_do_not() -> None:
+    types = {"k": pa.string(), "v": pa.decimal128(5, 2)}
+    values = [Decimal("1.00")] * 300 + [Decimal("999.99")] * 3 + [Decimal("100.00")] * 40
+    rows = batches({"k": ["small"] * 300 + ["large"] * 3 + ["many"] * 40, "v": values}, types, 343)
+    partial = partials(rows, pa.schema(list(types.items())), ["k"], "sum", "count_rows").to_pylist()
+    by_group = {key: [row for row in partial if row["key_0"] == key] for key in ("small", "large", "many")}
+    assert [row["value_0"] for row in by_group["small"]] == [Decimal(300)]
+    assert [row["value_0"] for row in by_group["large"]] == [Decimal("999.99")] * 3
+    assert len(by_group["many"]) < 12
+    assert sum(row["value_0"] for row in by_group["many"]) == 4000
+
+
+def test_decimals_of_any_size_are_added_exactly() -> None:
+    kind = pa.decimal128(38, 10)
+    values = [Decimal(10**27 + at).scaleb(-10) for at in range(200)]
+    rows = batches({"v": values}, {"v": kind}, 64)
+    partial = partials(rows, pa.schema([("v", kind)]), [], "sum").to_pylist()
+    assert sum(int(row["value_0"] * 10**10) for row in partial) == sum(10**27 + at for at in range(200))
+    assert len(partial) < 100
 
 
 def test_narrow_integers_are_added_as_longs() -> None:

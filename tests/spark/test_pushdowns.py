@@ -38,6 +38,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> DeltaBuilder:
             ("score", pa.float64()),
             ("price", pa.decimal128(10, 2)),
             ("big", pa.int64()),
+            ("tiny", pa.decimal128(3, 2)),
             ("day", pa.string()),
         ]
     )
@@ -54,6 +55,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> DeltaBuilder:
                 "score": scores,
                 "price": pa.array([Decimal(i) / 4 for i in ids], pa.decimal128(10, 2)),
                 "big": [2**62 + i for i in ids],
+                # A task's sum has more digits than the column.
+                "tiny": pa.array(
+                    [None if i % 6 == 1 else Decimal(999 - i).scaleb(-2) for i in ids], pa.decimal128(3, 2)
+                ),
             }
         )
         added = built.append(rows, partition={"day": f"2024-01-0{number % 2 + 1}"})
@@ -73,6 +78,11 @@ QUERIES = [
     "SELECT small % 3, count(*) FROM TABLE GROUP BY small % 3",
     "SELECT name, day, sum(score), count(*) FROM TABLE GROUP BY name, day",
     "SELECT sum(price), avg(price), avg(big) FROM TABLE",
+    "SELECT day, sum(price), avg(price), sum(tiny), avg(tiny), count(*) FROM TABLE GROUP BY day",
+    "SELECT sum(price * (1 - tiny)), sum(price * (1 - tiny) * (1 + tiny)), avg(price * tiny) FROM TABLE",
+    "SELECT day, sum(small * price), sum(price + 0.5), count(price * tiny) FROM TABLE WHERE id > 7 GROUP BY day",
+    "SELECT sum(price / 3), sum(-price), sum(DISTINCT price), sum(id * price) FROM TABLE",
+    "SELECT sum(CAST(tiny AS DECIMAL(20, 5)) - price), try_sum(price * price) FROM TABLE",
     "SELECT count(*), sum(id) FROM TABLE WHERE id BETWEEN 5 AND 44",
     "SELECT count(DISTINCT day), max(id) - min(id) FROM TABLE HAVING count(*) > 1",
     "SELECT count(DISTINCT day), count(DISTINCT name) FROM TABLE",
@@ -153,6 +163,51 @@ def test_a_sum_of_longs_that_overflows_is_sparks_own_error(spark: SparkSession, 
         asked(spark, table, "SELECT sum(big) FROM TABLE").collect()
     frame = asked(spark, table, "SELECT try_sum(big) AS total FROM TABLE")
     assert frame.collect()[0].total is None
+
+
+def test_sums_of_decimals_are_computed_in_the_workers(spark: SparkSession, table: DeltaBuilder) -> None:
+    sql = "SELECT day, sum(price * (1 - tiny) * (1 + tiny)), avg(tiny) FROM TABLE GROUP BY day"
+    (scan,) = lakescan.report(asked(spark, table, sql)).scans
+    functions, day = scan.aggregation.split(" BY ")
+    wanted = {"SUM(((`price` * (1 - `tiny`)) * (1 + `tiny`)))", "SUM(`tiny`)", "COUNT(`tiny`)"}
+    assert (set(functions.split(", ")), day) == (wanted, "`day`")
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        ("price * (1 - tiny)", "decimal(15,4)"),
+        ("price * (1 - tiny) * (1 + tiny)", "decimal(20,6)"),
+        ("small * price", "decimal(21,2)"),
+    ],
+)
+def test_a_sum_of_an_expression_has_sparks_type(
+    spark: SparkSession, table: DeltaBuilder, value: str, type_: str
+) -> None:
+    (with_pushdown,) = asked(spark, table, f"SELECT sum({value}) FROM TABLE").schema
+    (row,) = asked(spark, table, f"SELECT typeof({value}) AS type, sum({value}) FROM TABLE GROUP BY 1", OFF).collect()
+    assert row.type == type_
+    (without,) = asked(spark, table, f"SELECT sum({value}) FROM TABLE", OFF).schema
+    assert with_pushdown.dataType == without.dataType
+
+
+def test_a_product_with_too_many_digits_is_sparks_own_error(spark: SparkSession, tmp_path: Path) -> None:
+    built = DeltaBuilder(tmp_path, pa.schema([("v", pa.decimal128(20, 2))]))
+    built.append(pa.table({"v": pa.array([Decimal(10**18 - 1), Decimal(3)], pa.decimal128(20, 2))}))
+    for options in ({}, OFF):
+        with pytest.raises(PySparkException, match="NUMERIC_VALUE_OUT_OF_RANGE"):
+            asked(spark, built, "SELECT sum(v * v * v) FROM TABLE", options).collect()
+    fits = "SELECT sum(v * v * v) FROM TABLE WHERE v < 10"
+    assert bits(asked(spark, built, fits)) == bits(asked(spark, built, fits, OFF))
+
+
+def test_groups_that_the_bounds_say_are_many_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    built = DeltaBuilder(tmp_path, pa.schema([("few", pa.int64()), ("many", pa.int64()), ("v", pa.decimal128(9, 2))]))
+    values = pa.array([Decimal(7), Decimal(8)], pa.decimal128(9, 2))
+    built.append(pa.table({"few": [1, 900], "many": [1, 10**6], "v": values}))
+    (few,) = lakescan.report(asked(spark, built, "SELECT few, sum(v) FROM TABLE GROUP BY few")).scans
+    (many,) = lakescan.report(asked(spark, built, "SELECT many, sum(v) FROM TABLE GROUP BY many")).scans
+    assert (few.aggregation, many.aggregation) == ("SUM(`v`) BY `few`", "")
 
 
 def test_explain_says_what_was_pushed(spark: SparkSession, table: DeltaBuilder) -> None:

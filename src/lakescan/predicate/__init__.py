@@ -7,7 +7,7 @@ InvalidFilter; no step approximates.
 from lakescan.predicate.bind import bind
 from lakescan.predicate.build import col
 from lakescan.predicate.evaluate import evaluate
-from lakescan.predicate.expression import Call, Expression, exact
+from lakescan.predicate.expression import Call, Expression, columns_in, exact
 from lakescan.predicate.implied import implied
 from lakescan.predicate.skipping import Bounds, Statistics, may_match
 from lakescan.predicate.split import conjoin, conjuncts, disjoin, push_not_inwards, split_by_columns
@@ -57,6 +57,7 @@ __all__ = [
     "Statistics",
     "bind",
     "col",
+    "columns_in",
     "columns_of",
     "conjoin",
     "conjuncts",

@@ -39,8 +39,27 @@ class Call:
     arguments: tuple["Expression", ...]
     type: pa.DataType | None = None
 
+    def __str__(self) -> str:
+        # Only to be read: it does not tell the types of numbers.
+        shown = [str(one.value) if isinstance(one, Literal) else str(one) for one in self.arguments]
+        if self.name == "CAST":
+            return f"CAST({shown[0]} AS {self.type})"
+        if not self.name.isidentifier() and len(shown) == 2:
+            return f"({shown[0]} {self.name} {shown[1]})"
+        return f"{self.name}({', '.join(shown)})"
+
 
 Expression: TypeAlias = Column | Literal | Call
+
+
+def columns_in(expression: Expression) -> frozenset[Column]:
+    """Every column that the expression reads."""
+    match expression:
+        case Column():
+            return frozenset({expression})
+        case Call(_, arguments):
+            return frozenset().union(*map(columns_in, arguments))
+    return frozenset()
 
 
 class _Inexpressible(Exception):

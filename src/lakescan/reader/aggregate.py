@@ -2,26 +2,41 @@
 
 Every row is first a partial row of its own; merging then makes one of each group, in the order in which groups
 first appear. Where merging could differ from Spark it is not done and the partial rows leave as they are, for
-Spark to add up: that is so where a sum of longs might overflow, and where groups are so many that merging gains
-nothing. Floats are added one after the other, as Spark adds them, never pairwise.
+Spark to add up: that is so where a sum of longs or of decimals might be too large, and where groups are so many that
+merging gains nothing. Floats are added one after the other, as Spark adds them, never pairwise.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import Column
-from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation
-from lakescan.types.columns import member
+from lakescan.predicate import Call
+from lakescan.reader.aggregation import COUNTS, SUM_DIGITS, Aggregate, Aggregation
+from lakescan.reader.decimal_arithmetic import Longs, column_of, computed, decimals, unscaled
+from lakescan.reader.groups import (
+    Codes,
+    by_arrow,
+    extremes,
+    first_rows,
+    flat,
+    float_sums,
+    group_codes,
+    is_plain,
+    numbered,
+)
 
-_MOST_GROUPS = 1 << 16
+# So many groups of a task are kept. So many rows are gathered before they are merged, or as many as there are groups.
+MOST_GROUPS = 1 << 16
+_GATHERED = 1 << 18
 _SAFE_SUM = float(1 << 62)
 
-Codes = npt.NDArray[np.int64]
+Sizes: TypeAlias = npt.NDArray[Any]
 
 
 def can_aggregate(asked: Aggregate, type_: pa.DataType) -> bool:
@@ -31,7 +46,7 @@ def can_aggregate(asked: Aggregate, type_: pa.DataType) -> bool:
     if asked.function == "count_distinct":
         return False
     if asked.function == "sum":
-        return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
+        return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
     return not (pa.types.is_nested(type_) or pa.types.is_null(type_) or pa.types.is_binary(type_))
 
 
@@ -42,30 +57,51 @@ def can_group(type_: pa.DataType) -> bool:
 
 def partial_rows(batches: Iterable[pa.RecordBatch], how: Aggregation, output: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The batches' partial rows, as `how.output(...)` names them: as few as stays exact, in bounded memory."""
-    merged, merging = output.empty_table(), True
-    for batch in batches:
-        rows = pa.concat_tables([merged, _each_row(batch, how, output)])
-        if merging and _can_merge(rows, how):
-            rows = merged = merge(rows, how)
-            if merged.num_rows <= _MOST_GROUPS:
+    given = (_each_row(batch, how, output) for batch in batches)
+    kept, in_order = output.empty_table(), _adds_floats(how, output)
+    while gathered := _gathered(given, kept.num_rows):
+        partials = _Partials(pa.concat_tables([kept, *gathered]).combine_chunks(), how)
+        if not partials.can_be_merged:
+            yield from kept.to_batches()
+            kept, partials = output.empty_table(), _Partials(pa.concat_tables(gathered).combine_chunks(), how)
+            if in_order or not partials.can_be_merged:
+                yield from partials.rows.to_batches()
+                if in_order:
+                    break
                 continue
-        # From here on rows leave as they come, so that whoever adds them up does it in the order of the data.
-        merged, merging = output.empty_table(), False
-        yield from rows.combine_chunks().to_batches()
-    yield from merged.to_batches()
+        kept = partials.merged(fitting=True)
+        if kept.num_rows > MOST_GROUPS:
+            merged, kept = kept, output.empty_table()
+            yield from merged.to_batches()
+            if in_order or 2 * merged.num_rows > partials.rows.num_rows:
+                break
+    yield from kept.to_batches()
+    # What is left leaves as it comes: whoever adds floats up does it in the order of the data, and elsewhere merging
+    # gains little.
+    for more in given:
+        yield from more.to_batches()
+
+
+def _gathered(given: Iterator[pa.Table], kept: int) -> list[pa.Table]:
+    """The next rows, so many that merging them with those that are kept is worth it."""
+    gathered: list[pa.Table] = []
+    for rows in given:
+        gathered.append(rows)
+        if sum(one.num_rows for one in gathered) >= max(_GATHERED, kept):
+            break
+    return gathered
+
+
+def _adds_floats(how: Aggregation, output: pa.Schema) -> bool:
+    types = output.types[len(how.keys) :]
+    return any(
+        pa.types.is_floating(type_) for type_, one in zip(types, how.aggregates, strict=True) if one.function == "sum"
+    )
 
 
 def merge(rows: pa.Table, how: Aggregation) -> pa.Table:
     """Partial rows of the same groups made one, in the order in which the groups first appear."""
-    rows = rows.combine_chunks()
-    codes, firsts = group_codes([rows.column(at) for at in range(len(how.keys))], rows.num_rows)
-    keys = [rows.column(at).take(pa.array(firsts)) for at in range(len(how.keys))]
-    values = [
-        _merged(asked, rows.column(len(how.keys) + at), codes, len(firsts)) for at, asked in enumerate(how.aggregates)
-    ]
-    if not keys and not values:
-        return rows.slice(0, len(firsts))
-    return pa.Table.from_arrays([*keys, *values], schema=rows.schema)
+    return _Partials(rows.combine_chunks(), how).merged(fitting=False)
 
 
 def identity(how: Aggregation, output: pa.Schema) -> pa.Table:
@@ -75,106 +111,161 @@ def identity(how: Aggregation, output: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist([row], schema=output)
 
 
-def group_codes(keys: list[pa.ChunkedArray], count: int) -> tuple[Codes, Codes]:
-    """(the number of each row's group, the first row of each group); without keys all rows are one group."""
-    codes = np.zeros(count, np.int64)
-    groups = min(1, count)
-    for key in keys:
-        encoded = _encoded(key)
-        combined = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
-        renumbered = _encoded(pa.chunked_array([pa.array(combined)]))
-        codes, groups = renumbered.indices.to_numpy().astype(np.int64), len(renumbered.dictionary)
-    firsts = np.zeros(groups, np.int64)
-    # Where an index repeats, numpy keeps the value assigned last: going backwards, the first row.
-    firsts[codes[::-1]] = np.arange(count - 1, -1, -1)
-    return codes, firsts
-
-
-def extremes(values: pa.ChunkedArray | pa.Array, codes: Codes, groups: int, function: str) -> pa.Array:
-    """The least or greatest value of each group in Spark's order, the first of equal ones; null where it has none."""
-    valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False) if len(values) else [])
-    present, owner = values.take(pa.array(valid, pa.int64())), codes[valid]
-    order = _ordered(present, owner, function)
-    holders, at = np.unique(owner[order], return_index=True)
-    places: npt.NDArray[Any] = np.full(groups, -1, np.int64)
-    places[holders] = order[at]
-    return _flat(present.take(pa.array(places, mask=places < 0)))
-
-
-def _ordered(values: pa.ChunkedArray | pa.Array, owner: Codes, function: str) -> npt.NDArray[Any]:
-    """Rows sorted by group and, in a group, from the wanted end of Spark's order; equal values stay in order."""
-    if pa.types.is_floating(values.type):
-        numbers = values.to_numpy()
-        nan = np.isnan(numbers)
-        # NaN is greater than every number, and zeros are equal whatever their sign.
-        return np.lexsort((numbers, nan, owner) if function == "min" else (-numbers, ~nan, owner))
-    table = pa.table({"owner": pa.array(owner), "value": values})
-    direction = "ascending" if function == "min" else "descending"
-    order: npt.NDArray[Any] = pc.sort_indices(table, [("owner", "ascending"), ("value", direction)]).to_numpy()
-    return order
-
-
 def _each_row(batch: pa.RecordBatch, how: Aggregation, output: pa.Schema) -> pa.Table:
     """A partial row for each row."""
-    values = [_column(batch, key) for key in how.keys]
+    values, ones = [column_of(batch, key) for key in how.keys], pa.array(np.ones(batch.num_rows, np.int64))
     for asked in how.aggregates:
-        if asked.column is None:
-            values.append(pa.array(np.ones(batch.num_rows, np.int64)))
-        elif asked.function == "count":
-            values.append(_column(batch, asked.column).is_valid().cast(pa.int64()))
-        else:
-            values.append(_column(batch, asked.column))
-    return pa.Table.from_arrays(
-        [value.cast(field.type) for value, field in zip(values, output, strict=True)], schema=output
-    )
+        if asked.value is None:
+            values.append(ones)
+            continue
+        given = computed(asked.value, batch) if isinstance(asked.value, Call) else column_of(batch, asked.value)
+        if asked.function == "count":
+            given = given.is_valid().cast(pa.int64()) if given.null_count else ones
+        values.append(given)
+    typed = [_widened(value, field.type) for value, field in zip(values, output, strict=True)]
+    return pa.Table.from_arrays(typed, schema=output)
 
 
-def _column(batch: pa.RecordBatch, column: Column) -> pa.Array:
-    top_level = batch.column(batch.schema.get_field_index(column.path[0]))
-    return member(top_level, *column.path[1:]) if len(column.path) > 1 else top_level
+def _widened(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    if not (pa.types.is_decimal(type_) and pa.types.is_decimal(values.type)):
+        return values.cast(type_)
+    # More digits before the point are the same bytes; Arrow would look at each of them.
+    return pa.Array.from_buffers(type_, len(values), values.buffers(), offset=values.offset)
 
 
-def _can_merge(rows: pa.Table, how: Aggregation) -> bool:
-    """Whether no sum of longs can overflow, in whatever order the values are added."""
-    sums = [rows.column(len(how.keys) + at) for at, asked in enumerate(how.aggregates) if asked.function == "sum"]
-    return all(_magnitude(values) < _SAFE_SUM for values in sums if pa.types.is_integer(values.type))
+@dataclass(frozen=True)
+class _Addends:
+    """What is added up: numbers, as 64-bit integers where they are some (of decimals those without their point)."""
+
+    values: pa.Array
+
+    @cached_property
+    def longs(self) -> Longs | None:
+        if pa.types.is_decimal(self.values.type):
+            return unscaled(self.values)
+        longs: Longs = pc.fill_null(self.values, 0).to_numpy(zero_copy_only=False)
+        return longs
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The numbers without sign and point, zero where there is none."""
+        if self.longs is not None:
+            return np.abs(self.longs.astype(np.float64))
+        numbers = pc.fill_null(self.values.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)
+        sizes: Sizes = np.abs(numbers) * 10.0**self.values.type.scale
+        return sizes
+
+    def stay_below(self, limit: float) -> bool:
+        """Whether no sum of any of them can reach the limit, whatever its sign."""
+        if self.longs is not None and len(self.values) * _largest(self.longs) < limit:
+            return True
+        return float(self.sizes.sum()) < limit
+
+    @property
+    def fits(self) -> float:
+        """What surely fits into the type of the decimals that were added, which has fewer digits than their sum."""
+        return float(0.99 * 10.0 ** (self.values.type.precision - SUM_DIGITS))
+
+    def summable(self) -> pa.Array:
+        """The numbers as integers, which are added up in a third of the time, where no sum of them is too large."""
+        if self.longs is None or not pa.types.is_decimal(self.values.type) or not self.stay_below(_SAFE_SUM):
+            return self.values
+        missing = self.values.is_null().to_numpy(zero_copy_only=False) if self.values.null_count else None
+        return pa.array(self.longs, mask=missing)
 
 
-def _magnitude(values: pa.ChunkedArray) -> float:
-    return float(np.abs(pc.fill_null(values, 0).to_numpy().astype(np.float64)).sum())
+@dataclass(frozen=True)
+class _Partials:
+    """Partial rows, of which some may be of the same group; in one piece."""
+
+    rows: pa.Table
+    how: Aggregation
+
+    @cached_property
+    def values(self) -> list[pa.Array]:
+        return [flat(column) for column in self.rows.columns[len(self.how.keys) :]]
+
+    @cached_property
+    def sums(self) -> dict[int, _Addends]:
+        """The columns that are added up and are no floats, counts included."""
+        extremes_ = [asked.function in ("min", "max") for asked in self.how.aggregates]
+        return {
+            at: _Addends(values)
+            for at, (values, extreme) in enumerate(zip(self.values, extremes_, strict=True))
+            if not extreme and not pa.types.is_floating(values.type)
+        }
+
+    @property
+    def can_be_merged(self) -> bool:
+        """Whether no sum of longs can overflow, in whatever order the values are added."""
+        added = [one for at, one in self.sums.items() if self.how.aggregates[at].function == "sum"]
+        return all(one.stay_below(_SAFE_SUM) for one in added if pa.types.is_integer(one.values.type))
+
+    def merged(self, fitting: bool) -> pa.Table:
+        """One row for each group; with `fitting` as many as its sums of decimals need for none to have more digits than
+        what was added."""
+        keys = self.rows.columns[: len(self.how.keys)]
+        codes, firsts = group_codes(keys, self.rows.num_rows)
+        if fitting:
+            codes, firsts = self._fitting(codes, firsts)
+        values = self._aggregated(codes, len(firsts))
+        if not keys and not values:
+            return self.rows.slice(0, len(firsts))
+        return pa.Table.from_arrays([*(key.take(pa.array(firsts)) for key in keys), *values], schema=self.rows.schema)
+
+    def _fitting(self, codes: Codes, firsts: Codes) -> tuple[Codes, Codes]:
+        """The groups, divided where a sum might have more digits than what was added: Spark, which adds partial sums up
+        as if they were rows, takes no more."""
+        decimals_ = [one for one in self.sums.values() if pa.types.is_decimal(one.values.type)]
+        if all(one.stay_below(one.fits / len(decimals_)) for one in decimals_):
+            return codes, firsts
+        share: Sizes = np.sum([one.sizes / one.fits for one in decimals_], axis=0)
+        if np.bincount(codes, weights=share).max() < 1:
+            return codes, firsts
+        divided, groups = numbered(*_in_parts(codes, len(firsts), share))
+        return divided, first_rows(divided, groups)
+
+    def _aggregated(self, codes: Codes, groups: int) -> list[pa.Array]:
+        """What each function comes to in each group."""
+        done: dict[int, pa.Array] = {}
+        together: dict[int, tuple[str, pa.Array]] = {}
+        for at, (asked, values) in enumerate(zip(self.how.aggregates, self.values, strict=True)):
+            if at in self.sums:
+                together[at] = "sum", self.sums[at].summable()
+            elif asked.function == "sum":
+                done[at] = float_sums(values, codes, groups)
+            elif is_plain(values.type):
+                together[at] = asked.function, values
+            else:
+                done[at] = extremes(values, codes, groups, asked.function)
+        if together:
+            # One pass finds each row's group for all of them.
+            grouped = by_arrow(together.values(), codes)
+            done |= {at: _typed(one, self.values[at].type) for at, one in zip(together, grouped, strict=True)}
+        return [done[at] for at in range(len(self.values))]
 
 
-def _merged(asked: Aggregate, values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
-    if asked.function in ("min", "max"):
-        return group_extremes(values, codes, groups, asked.function)
-    if pa.types.is_floating(values.type):
-        return _float_sums(values, codes, groups)
-    return _by_arrow("sum", values, codes)
+def _largest(longs: Longs) -> float:
+    return max(-float(longs.min(initial=0)), float(longs.max(initial=0)))
 
 
-def group_extremes(values: pa.ChunkedArray | pa.Array, codes: Codes, groups: int, function: str) -> pa.Array:
-    """`extremes` of groups as `group_codes` numbers them: of many types without sorting."""
-    plain = pa.types.is_integer(values.type) or pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type)
-    return _by_arrow(function, values, codes) if plain else extremes(values, codes, groups, function)
+def _in_parts(codes: Codes, groups: int, share: Sizes) -> tuple[Codes, int]:
+    """(each row's group and part as one number, a number above all): shares of the rows of a part are less than one."""
+    order = np.argsort(codes, kind="stable")
+    in_order, shares = codes[order], share[order]
+    reached = np.cumsum(shares)
+    begins = np.searchsorted(in_order, np.arange(groups))
+    part = np.floor(2 * (reached - (reached - shares)[begins][in_order])).astype(np.int64)
+    # The rows of a part without its first are less than a half; a row that is a half or more is a part of its own.
+    halves = np.flatnonzero(shares >= 0.5)
+    part[halves] = part.max(initial=0) + 1 + np.arange(len(halves))
+    numbers = np.empty_like(part)
+    numbers[order] = part
+    parts = int(part.max(initial=0)) + 1
+    return codes * parts + numbers, groups * parts
 
 
-def _by_arrow(function: str, values: pa.ChunkedArray | pa.Array, codes: Codes) -> pa.Array:
-    # Codes number the groups in the order in which Arrow, on one thread, gives them back.
-    table = pa.table({"code": pa.array(codes), "value": values})
-    return _flat(table.group_by("code", use_threads=False).aggregate([("value", function)])[f"value_{function}"])
-
-
-def _float_sums(values: pa.ChunkedArray, codes: Codes, groups: int) -> pa.Array:
-    valid = values.is_valid().to_numpy()
-    numbers = values.filter(pa.array(valid)).to_numpy()
-    # bincount adds each value to its group's sum, from 0.0, in the order given: as Spark does.
-    sums = np.bincount(codes[valid], weights=numbers, minlength=groups)
-    return pa.array(sums, mask=np.bincount(codes[valid], minlength=groups) == 0)
-
-
-def _encoded(values: pa.ChunkedArray) -> pa.DictionaryArray:
-    return _flat(values).dictionary_encode(null_encoding="encode")
-
-
-def _flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(type_) and pa.types.is_integer(values.type):
+        return decimals(pc.fill_null(values, 0).to_numpy(zero_copy_only=False), type_, values.is_valid())
+    return values.cast(type_)

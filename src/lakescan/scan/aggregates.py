@@ -7,14 +7,17 @@ rows: the aggregation is made by those values too, and then each group's values 
 
 import time
 from collections.abc import Collection
+from math import isfinite
 
 import numpy as np
 import pyarrow as pa
 
-from lakescan.predicate import Column
-from lakescan.reader.aggregate import can_aggregate, can_group, group_codes, identity, merge
-from lakescan.reader.aggregation import Aggregation, column_type
-from lakescan.scan.estimates import sums_stay_below
+from lakescan.predicate import Call, Column, columns_in
+from lakescan.reader.aggregate import MOST_GROUPS, can_aggregate, can_group, identity, merge
+from lakescan.reader.aggregation import Aggregation, column_type, value_type
+from lakescan.reader.decimal_arithmetic import largest
+from lakescan.reader.groups import group_codes
+from lakescan.scan.estimates import largest_values, most_values, sums_stay_below
 from lakescan.scan.metadata_aggregates import FromMetadata, from_metadata
 from lakescan.scan.plan import Plan
 from lakescan.scan.pruning import PlannedFiles
@@ -52,12 +55,28 @@ def can_read(plan: Plan) -> bool:
     how, schema = plan.spec.aggregation, plan.spec.snapshot.schema
     if how is None:
         return False
-    functions = [function for function in how.aggregates if function.column is not None]
+    functions = [function for function in how.aggregates if function.value is not None]
     return (
         plan.spec.settings.partial_aggregates
         and all(can_group(column_type(key, schema)) for key in how.keys)
-        and all(can_aggregate(function, column_type(function.column, schema)) for function in functions)
+        and all(can_aggregate(function, value_type(function.value, schema)) for function in functions)
+        and all(map(isfinite, _largest(plan, how)))
     )
+
+
+def has_many_groups(plan: Plan) -> bool:
+    """Whether the bounds of the keys leave room for so many groups that aggregating in the workers gains nothing."""
+    how, planned = plan.spec.aggregation, plan.planned
+    return how is not None and most_values(planned.snapshot, planned.files, how.keys) > MOST_GROUPS
+
+
+def _largest(plan: Plan, how: Aggregation) -> list[float]:
+    """For each expression what its values do not exceed, infinite where one may not fit into its type."""
+    snapshot, files = plan.planned.snapshot, plan.planned.files
+    expressions = [one.value for one in how.aggregates if isinstance(one.value, Call)]
+    columns = frozenset[Column]().union(*map(columns_in, expressions))
+    sizes = largest_values(snapshot, files, columns)
+    return [largest(value, snapshot.schema, sizes.__getitem__) for value in expressions]
 
 
 def can_average(plan: Plan, columns: Collection[Column]) -> bool:

@@ -6,6 +6,7 @@ would be a guess is left out.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import Bounds, Column
+from lakescan.reader.aggregation import column_type
 from lakescan.scan.file_statistics import has_bounds
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.pruning import live_rows, statistics_for
@@ -92,6 +94,20 @@ def _estimate(bounds: Bounds, rows: pa.Array, is_partition: bool) -> ColumnEstim
     )
 
 
+def most_values(snapshot: Snapshot, files: pa.Table, columns: Collection[Column]) -> float:
+    """How many combinations of values these columns can have at most, by the bounds of those of integers and dates."""
+    counted = [column for column in columns if _is_countable(snapshot, column)]
+    statistics = statistics_for(snapshot, files, counted)
+    spans = (_span(statistics.bounds(column)) for column in counted)
+    return prod(span for span in spans if span is not None)
+
+
+def largest_values(snapshot: Snapshot, files: pa.Table, columns: Collection[Column]) -> dict[Column, float]:
+    """What no value of each of these columns of integers or decimals exceeds, whatever its sign."""
+    statistics = statistics_for(snapshot, files, columns)
+    return {column: _largest(statistics.bounds(column), column_type(column, snapshot.schema)) for column in columns}
+
+
 def sums_stay_below(limit: int, snapshot: Snapshot, files: pa.Table, columns: Collection[Column]) -> bool:
     """Whether no sum of any rows' values in these integer columns can reach the limit, by counts and bounds."""
     rows = live_rows(snapshot, files)
@@ -99,6 +115,28 @@ def sums_stay_below(limit: int, snapshot: Snapshot, files: pa.Table, columns: Co
         return False
     statistics = statistics_for(snapshot, files, columns)
     return all(_largest_sum(rows, statistics.bounds(column)) < limit for column in columns)
+
+
+def _is_countable(snapshot: Snapshot, column: Column) -> bool:
+    type_ = column_type(column, snapshot.schema)
+    return bool(pa.types.is_integer(type_) or pa.types.is_date32(type_))
+
+
+def _span(bounds: Bounds | None) -> float | None:
+    """How many values lie within the bounds, and null; None where bounds are lacking."""
+    if bounds is None or not len(bounds.minimum) or bounds.minimum.null_count or bounds.maximum.null_count:
+        return None
+    whole = pa.int32() if pa.types.is_date(bounds.minimum.type) else pa.int64()
+    least, greatest = pc.min(bounds.minimum.cast(whole)).as_py(), pc.max(bounds.maximum.cast(whole)).as_py()
+    return float(greatest - least + 2)
+
+
+def _largest(bounds: Bounds | None, type_: pa.DataType) -> float:
+    widest = 10.0 ** (type_.precision - type_.scale) if pa.types.is_decimal(type_) else float(2**63)
+    if bounds is None or bounds.minimum.null_count or bounds.maximum.null_count:
+        return widest
+    ends = [pc.min(bounds.minimum).as_py(), pc.max(bounds.maximum).as_py()]
+    return max((abs(float(end)) for end in ends if end is not None), default=0.0)
 
 
 def _largest_sum(rows: pa.Array, bounds: Bounds | None) -> float:

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
-from lakescan.reader.aggregate import can_group, group_codes, group_extremes
+from lakescan.reader.aggregate import can_group
 from lakescan.reader.aggregation import Aggregation, column_type
+from lakescan.reader.groups import group_codes, group_extremes
 from lakescan.scan.file_statistics import FileStatistics, has_bounds, wide_bounds
 from lakescan.scan.pruning import deleted_rows, rows_left, statistics_for
 from lakescan.scan.snapshot import Snapshot
@@ -41,7 +42,7 @@ def from_metadata(
     partitions = snapshot.partition_columns
     # Zeros of either sign are one group to Spark, so a float is no key here either.
     by_partition = all(key.path[0] in partitions and can_group(column_type(key, snapshot.schema)) for key in how.keys)
-    if not by_partition or not files.num_rows or any(aggregate.function == "sum" for aggregate in how.aggregates):
+    if not by_partition or not files.num_rows or how.needs_rows:
         return FromMetadata(output.empty_table(), files)
     known = _Known(snapshot, files, predicate, how, others)
     partials = [known.partial(at) for at in range(len(how.aggregates))]

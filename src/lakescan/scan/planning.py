@@ -54,7 +54,9 @@ def _made(spec: ScanSpec) -> Plan:
 
 def _counted(spec: ScanSpec, how: Aggregation) -> tuple[pa.Table, PlannedFiles] | None:
     """What metadata answers without the paths of files; None where it does not know all, or knows paths as soon."""
-    if spec.may_match != TRUE or not spec.settings.aggregates or spec.limit is not None or spec.offset:
+    if how.needs_rows or spec.may_match != TRUE or not spec.settings.aggregates:
+        return None
+    if spec.limit is not None or spec.offset:
         return None
     columns = [*how.keys, *(one.column for one in how.aggregates if one.column is not None)]
     by_partition = any(column.path[0] in spec.snapshot.partition_columns for column in columns)

@@ -75,10 +75,10 @@ class ScanSpec:
     @cached_property
     def token(self) -> str:
         """Everything that decides the rows, as text: short however many values a filter has."""
-        aggregated = "" if self.aggregation is None else f"{self.aggregation} OF "
+        aggregated = "" if self.aggregation is None else f"{self.aggregation} AS [{_named_types(self.schema)}] OF "
         return (
             f"{aggregated}{self.snapshot.token} "
-            f"[{', '.join(f'{f.name}: {f.type}' for f in self.output)}] "
+            f"[{_named_types(self.output)}] "
             f"filter={_digest(self.filter)} skip={_digest(conjoin([self.skip, self.runtime]))} "
             f"limit={self.limit} offset={self.offset} top={self.top}"
         )
@@ -95,6 +95,10 @@ class ScanSpec:
         pushed += [f"{name}=[{what}]" for name, what in others.items() if what is not None]
         snapshot = self.snapshot
         return shown(" ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *pushed]))
+
+
+def _named_types(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name}: {field.type}" for field in schema)
 
 
 def _digest(predicate: Predicate) -> str:

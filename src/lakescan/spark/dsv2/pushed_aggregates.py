@@ -1,33 +1,38 @@
 """Spark's aggregations in the planner's words, and scans that answer them.
 
 An aggregation is taken whole or not at all: every key a column, every function one that is computed exactly as
-Spark computes it. Where the log alone gives the answer it is complete, and Spark runs no job for it; otherwise
-Spark merges the partial rows that the scan gives.
+Spark computes it, of a column or, a sum or a count, of decimals that are added, subtracted and multiplied. Where the
+log alone gives the answer it is complete, and Spark runs no job for it; otherwise Spark merges the partial rows that
+the scan gives.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from lakescan.errors import InternalError
-from lakescan.predicate import Column
+from lakescan.predicate import Call, Column, columns_in
 from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation, Function
-from lakescan.scan.aggregates import can_average, can_read
+from lakescan.reader.decimal_arithmetic import decimal_type
+from lakescan.scan.aggregates import can_average, can_read, has_many_groups
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import Planning
+from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.scan import SparkScan
+from lakescan.types.schema import arrow_schema
 
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max"}
 
 
-def translate_aggregation(aggregation: JavaObject, spark_schema: dict[str, Any]) -> Aggregation | None:
+def translate_aggregation(bridge: Bridge, aggregation: JavaObject, spark_schema: dict[str, Any]) -> Aggregation | None:
     """The aggregation, None where some part of it is not ours to compute."""
-    keys = [_column(key, spark_schema) for key in aggregation.groupByExpressions()]
-    functions = [_aggregate(function, spark_schema) for function in aggregation.aggregateExpressions()]
+    keys = [_column(bridge, key, spark_schema) for key in aggregation.groupByExpressions()]
+    functions = [_aggregate(bridge, function, spark_schema) for function in aggregation.aggregateExpressions()]
     if None in keys or None in functions:
         return None
     return Aggregation(
@@ -35,33 +40,34 @@ def translate_aggregation(aggregation: JavaObject, spark_schema: dict[str, Any])
     )
 
 
-def averaged_columns(aggregation: JavaObject, spark_schema: dict[str, Any]) -> set[Column]:
+def averaged_columns(bridge: Bridge, aggregation: JavaObject, spark_schema: dict[str, Any]) -> set[Column]:
     """The columns whose AVG is asked for. Spark asks for a sum and a count next, and adds them up otherwise."""
-    averages = [function for function in aggregation.aggregateExpressions() if _kind(function) == "Avg"]
-    columns = [_column(average.column(), spark_schema) for average in averages]
+    averages = [function for function in aggregation.aggregateExpressions() if bridge.kind_of(function) == "Avg"]
+    columns = [_column(bridge, average.column(), spark_schema) for average in averages]
     return {column for column in columns if column is not None}
 
 
-def _aggregate(function: JavaObject, spark_schema: dict[str, Any]) -> Aggregate | None:
-    kind = _kind(function)
+def _aggregate(bridge: Bridge, function: JavaObject, spark_schema: dict[str, Any]) -> Aggregate | None:
+    kind = bridge.kind_of(function)
     if kind == "CountStar":
         return Aggregate("count_rows")
     distinct = kind in ("Count", "Sum") and function.isDistinct()
     if kind not in _FUNCTIONS or (distinct and kind != "Count"):
         return None
-    column = _column(function.column(), spark_schema)
-    return None if column is None else Aggregate("count_distinct" if distinct else _FUNCTIONS[kind], column)
-
-
-def _column(expression: JavaObject, spark_schema: dict[str, Any]) -> Column | None:
-    if _kind(expression) != "FieldReference":
+    value = read_expression(bridge, function.column())
+    if not all(plain_field(spark_schema, column.path) is not None for column in columns_in(value)):
         return None
-    path = tuple(expression.fieldNames())
-    return Column(path) if plain_field(spark_schema, path) is not None else None
+    if isinstance(value, Column):
+        return Aggregate("count_distinct" if distinct else _FUNCTIONS[kind], value)
+    if not isinstance(value, Call) or distinct or kind not in ("Sum", "Count") or not columns_in(value):
+        return None
+    return None if decimal_type(value, arrow_schema(spark_schema)) is None else Aggregate(_FUNCTIONS[kind], value)
 
 
-def _kind(expression: JavaObject) -> str:
-    return str(expression.getClass().getSimpleName())
+def _column(bridge: Bridge, expression: JavaObject, spark_schema: dict[str, Any]) -> Column | None:
+    value = read_expression(bridge, expression)
+    known = isinstance(value, Column) and plain_field(spark_schema, value.path) is not None
+    return value if isinstance(value, Column) and known else None
 
 
 def partial_schema(how: Aggregation, spark_schema: dict[str, Any]) -> StructType:
@@ -78,12 +84,15 @@ def _fields(names: Iterable[str], types: Iterable[Any]) -> Iterable[dict[str, An
 
 
 def _result_type(aggregate: Aggregate, spark_schema: dict[str, Any]) -> Any:
-    if aggregate.column is None or aggregate.function in COUNTS:
+    if aggregate.value is None or aggregate.function in COUNTS:
         return "long"
-    type_ = _type_of(aggregate.column, spark_schema)
     if aggregate.function == "sum":
-        return "double" if type_ in ("float", "double") else "long"
-    return type_
+        summed = aggregate.result_type(arrow_schema(spark_schema))
+        if pa.types.is_decimal(summed):
+            return f"decimal({summed.precision},{summed.scale})"
+        return "double" if pa.types.is_floating(summed) else "long"
+    assert aggregate.column is not None, f"{aggregate} is of a column"
+    return _type_of(aggregate.column, spark_schema)
 
 
 def _type_of(column: Column, spark_schema: dict[str, Any]) -> Any:
@@ -95,7 +104,8 @@ def _type_of(column: Column, spark_schema: dict[str, Any]) -> Any:
 class PushedAggregates:
     """The aggregation that Spark offers to one scan, and what became of it."""
 
-    def __init__(self, spark_schema: dict[str, Any]) -> None:
+    def __init__(self, bridge: Bridge, spark_schema: dict[str, Any]) -> None:
+        self._bridge = bridge
         self._spark_schema = spark_schema
         self._averaged: set[Column] = set()
         self._considered: tuple[Aggregation, Plan] | None = None
@@ -103,7 +113,7 @@ class PushedAggregates:
 
     def is_complete(self, aggregation: JavaObject, rows: ScanBuilder) -> bool:
         """Whether the scan gives the final rows; Spark asks this first, and again where it rewrote an AVG."""
-        self._averaged |= averaged_columns(aggregation, self._spark_schema)
+        self._averaged |= averaged_columns(self._bridge, aggregation, self._spark_schema)
         planned = self._planned(aggregation, rows)
         return planned is not None and planned[1].metadata_only
 
@@ -112,22 +122,23 @@ class PushedAggregates:
         if planned is None:
             return False
         plan = planned[1]
-        if not (plan.metadata_only or (can_read(plan) and can_average(plan, self._averaged))):
+        by_workers = can_read(plan) and can_average(plan, self._averaged) and not has_many_groups(plan)
+        if not (plan.metadata_only or by_workers):
             return False
         self.pushed = planned
         return True
 
-    def build(self, bridge: Bridge) -> Proxy:
+    def build(self) -> Proxy:
         assert self.pushed is not None, "no aggregation was pushed"
         how, plan = self.pushed
         schema = partial_schema(how, self._spark_schema)
-        return (
-            MetadataScan(bridge, plan, schema) if plan.metadata_only else SparkScan(bridge, Planning.done(plan), schema)
-        )
+        if plan.metadata_only:
+            return MetadataScan(self._bridge, plan, schema)
+        return SparkScan(self._bridge, Planning.done(plan), schema)
 
     def _planned(self, aggregation: JavaObject, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
         settings = rows.spec.settings
-        how = translate_aggregation(aggregation, self._spark_schema)
+        how = translate_aggregation(self._bridge, aggregation, self._spark_schema)
         if how is None or not (settings.aggregates or settings.partial_aggregates):
             return None
         if self._considered is None or self._considered[0] != how:

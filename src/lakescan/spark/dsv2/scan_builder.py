@@ -38,7 +38,7 @@ class SparkScanBuilder(Proxy):
         _SCANS.made(bridge.thread)
         wanted = snapshot.scan().with_settings(settings).with_executors(SparkExecutors(bridge))
         self._wanted = wanted if filter_ is None else wanted.filter(filter_)
-        self._aggregates = PushedAggregates(json.loads(snapshot.schema_json))
+        self._aggregates = PushedAggregates(bridge, json.loads(snapshot.schema_json))
         self._pushed: list[JavaObject] = []
         self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
@@ -105,7 +105,7 @@ class SparkScanBuilder(Proxy):
     def build(self) -> Proxy:
         _SCANS.used(self.bridge.thread)
         if self._aggregates.pushed is not None:
-            return self._aggregates.build(self.bridge)
+            return self._aggregates.build()
         spec = self._wanted.spec
         by_partition = spec.settings.by_partition and spec.snapshot.partition_columns and spec.gives_every_row
         kind = SparkScanByPartition if by_partition and joins_by_partitioning(self.bridge) else SparkScan

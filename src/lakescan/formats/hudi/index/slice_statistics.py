@@ -21,7 +21,7 @@ from lakescan.errors import ColumnStatisticsIgnored, CorruptDataFile, Unsupporte
 from lakescan.formats.hudi.index.column_statistics import PARTITION, FileRanges, IndexedFile, read_ranges
 from lakescan.formats.hudi.index.metadata_table import MetadataPartition
 from lakescan.io.storage import Storage
-from lakescan.reader.aggregate import extremes
+from lakescan.reader.groups import extremes
 
 # From this table version on a log file is written once; before, a later commit may have added to it.
 _LOGS_WRITTEN_ONCE = 8
