@@ -39,6 +39,22 @@ def test_chunks_and_batches_get_the_answer_of_the_whole(predicate: Predicate, gi
         assert evaluate(bound, batch) == whole
 
 
+@given(predicate=predicates(), given_rows=rows(), times=st.sampled_from([1, 3]))
+@settings(max_examples=300, deadline=None)
+def test_text_in_dictionaries_gets_the_answer_of_text(predicate: Predicate, given_rows: list[Any], times: int) -> None:
+    (batch,) = table_of(given_rows * times).combine_chunks().to_batches() or [None]
+    if batch is None:
+        return
+    text = [at for at, field in enumerate(batch.schema) if field.type == pa.string()]
+    coded = batch
+    for at in text:
+        values = batch.column(at).dictionary_encode()
+        coded = coded.set_column(at, pa.field(batch.schema.names[at], values.type), values)
+    bound = bind(predicate, SCHEMA)
+    assert text
+    assert evaluate(bound, coded).equals(evaluate(bound, batch))
+
+
 def test_constants_need_no_columns() -> None:
     table = pa.table({"a": [1, 2]}).select([])
     assert table.num_rows == 2

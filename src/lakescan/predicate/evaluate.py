@@ -34,6 +34,9 @@ def evaluate(predicate: Predicate, table: pa.Table | pa.RecordBatch) -> pa.Boole
 
 
 def _evaluate(predicate: Predicate, table: pa.Table | pa.RecordBatch) -> Any:
+    coded = _coded(predicate, table)
+    if coded is not None:
+        return _by_dictionary(predicate, *coded)
     match predicate:
         case Constant(value):
             return pa.repeat(pa.scalar(value, pa.bool_()), table.num_rows)
@@ -55,8 +58,31 @@ def _evaluate(predicate: Predicate, table: pa.Table | pa.RecordBatch) -> Any:
             return _compare(op, _values(column, table), other)
 
 
+def _coded(predicate: Predicate, table: pa.Table | pa.RecordBatch) -> tuple[str, pa.DictionaryArray] | None:
+    """The one column that the predicate compares with constants, where that is a dictionary much shorter than rows."""
+    match predicate:
+        case IsNull(Column((name,))) | StartsWith(Column((name,)), _) | In(Column((name,)), _):
+            values = table.column(name)
+        case Comparison(_, Column((name,)), Literal()):
+            values = table.column(name)
+        case _:
+            return None
+    short = isinstance(values, pa.DictionaryArray) and 2 * len(values.dictionary) < len(values)
+    return (name, values) if short else None
+
+
+def _by_dictionary(predicate: Predicate, name: str, values: pa.DictionaryArray) -> Any:
+    """The predicate asked once of each value; null, which no dictionary has, is one of them."""
+    null = len(values.dictionary)
+    distinct = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
+    answers = _evaluate(predicate, pa.record_batch({name: distinct}))
+    return answers.take(pc.fill_null(values.indices, null))
+
+
 def _values(column: Column, table: pa.Table | pa.RecordBatch) -> Any:
     values = table.column(column.path[0])
+    if isinstance(values, pa.DictionaryArray):
+        values = values.dictionary_decode()
     for name in column.path[1:]:
         # This kernel, unlike StructArray.field, gives NULL where the struct itself is NULL.
         values = pc.struct_field(values, [name])

@@ -15,6 +15,7 @@ from lakescan.errors import CorruptDataFile, InvalidTimeZone
 from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE, Column, Predicate, columns_of
 from lakescan.reader.align import align_batch, find_field, find_fields, goes_by_text, has_id
+from lakescan.reader.dictionaries import is_by_dictionary, with_dictionary
 from lakescan.reader.file_checks import (
     NOTHING_SAID,
     Said,
@@ -28,7 +29,7 @@ from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, leaf_count, 
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.reader.zones_before_1900 import old_zone
 from lakescan.types.columns import empty_structs
-from lakescan.types.schema import is_variant
+from lakescan.types.schema import has_padding, is_variant
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16
@@ -37,33 +38,40 @@ _FEWEST_ROWS = 256
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """An open data file and the table's columns to read from it: `schema`, named `source` in the file."""
+    """An open data file and the table's columns to read from it: `schema`, named `source` in the file.
+
+    Columns of text in `filtered` come as dictionaries where the file stores them so.
+    """
 
     name: str
     file: pq.ParquetFile
     schema: pa.Schema
     source: pa.Schema
     size: int
+    content: pa.NativeFile
+    filtered: frozenset[str]
 
     @staticmethod
     def open(
-        storage: Storage, path: str, schema: pa.Schema, source: pa.Schema, said: Said = NOTHING_SAID
+        storage: Storage,
+        path: str,
+        schema: pa.Schema,
+        source: pa.Schema,
+        said: Said = NOTHING_SAID,
+        filtered: frozenset[str] = frozenset(),
     ) -> "ParquetRows":
         name = storage.full_path(path)
         with named_damage(name):
             content = storage.open(path)
             size = content.size()
             check_size(name, size, said)
-            # Buffered beforehand: what a row group needs is asked of a store at once, neighbours in one request.
-            file = pq.ParquetFile(
-                content, coerce_int96_timestamp_unit="us", pre_buffer=True, page_checksum_verification=True
-            )
+            file = _opened(content)
             check_rows(name, file.metadata, said)
             if any(map(has_id, source)) and len(file.schema_arrow) and not any(map(has_id, file.schema_arrow)):
                 raise CorruptDataFile(
                     name, "columns are found by their Parquet field id, and none of its columns has one"
                 )
-        return ParquetRows(name, file, schema, source, size)
+        return ParquetRows(name, file, schema, source, size, content, filtered)
 
     @property
     def num_rows(self) -> int:
@@ -88,7 +96,8 @@ class ParquetRows:
                 return
             read = 0
             rows = self._rows_in_a_batch(group)
-            batches = self.file.iter_batches(rows, row_groups=[group.index], columns=self._columns, use_threads=False)
+            file = self._file_by_dictionary
+            batches = file.iter_batches(rows, row_groups=[group.index], columns=self._columns, use_threads=False)
             for batch in batches:
                 if not read:
                     # Arrow has looked at these columns by now, so they need no other check.
@@ -97,6 +106,27 @@ class ParquetRows:
                 yield self._aligned(batch.to_struct_array())
             if read != group.num_rows:
                 raise CorruptDataFile(self.name, f"of {group.num_rows} rows of a row group its pages have {read}")
+
+    @cached_property
+    def _file_by_dictionary(self) -> pq.ParquetFile:
+        """The file, opened so that it gives dictionaries where that is wanted."""
+        names = [self.file.schema_arrow.field(self._places[at]).name for at in self._by_dictionary]
+        return _opened(self.content, self.file.metadata, names) if names else self.file
+
+    @cached_property
+    def _by_dictionary(self) -> list[int]:
+        """The places of the columns that come as dictionaries."""
+        if not self.filtered or self._calendar is not None:
+            return []
+        self._check_columns()
+        return [at for at, field in enumerate(self.schema) if field.name in self.filtered and self._is_coded(at)]
+
+    def _is_coded(self, at: int) -> bool:
+        target, place, leaf = self.schema.field(at), self._places[at], self._leaf(Column((self.schema.field(at).name,)))
+        if place is None or leaf is None or "." in self.file.schema_arrow.field(place).name or has_padding(target.type):
+            return False
+        stored = self.file.schema_arrow.field(place).type
+        return bool(stored == target.type == pa.string()) and is_by_dictionary(self.file.metadata, leaf.index)
 
     def _check_columns(self) -> None:
         """To be called before Arrow is asked for a column of the footer, unless it has begun to read it."""
@@ -165,7 +195,13 @@ class ParquetRows:
             if self._calendar is not None:
                 column = rebased(column, self._calendar, self._are_int96(at))
             stored.append((column, read.type.field(index)))
-        return align_batch(self.name, len(read), stored, self.source, self.schema)
+        coded = {at: stored[at] for at in self._by_dictionary}
+        plain = [None if at in coded else one for at, one in enumerate(stored)]
+        batch = align_batch(self.name, len(read), plain, self.source, self.schema)
+        for at, held in coded.items():
+            if held is not None:
+                batch = with_dictionary(self.name, batch, at, held[0])
+        return batch
 
     def _rows_in_a_batch(self, group: RowGroup) -> int:
         metadata = self.file.metadata.row_group(group.index)
@@ -207,6 +243,20 @@ class ParquetRows:
             # The footer's bounds are of the numbers, and these have another order.
             return None
         return LeafColumn(index, target.type)
+
+
+def _opened(
+    content: pa.NativeFile, metadata: pq.FileMetaData | None = None, by_dictionary: Sequence[str] = ()
+) -> pq.ParquetFile:
+    # Buffered beforehand: what a row group needs is asked of a store at once, neighbours in one request.
+    return pq.ParquetFile(
+        content,
+        metadata=metadata,
+        read_dictionary=list(by_dictionary),
+        coerce_int96_timestamp_unit="us",
+        pre_buffer=True,
+        page_checksum_verification=True,
+    )
 
 
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lakescan.predicate import TRUE, evaluate
+from lakescan.predicate import TRUE, columns_of, evaluate
 from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_fields
+from lakescan.reader.dictionaries import decoded
 from lakescan.reader.file_checks import Said, check_positions
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.read_plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
@@ -64,7 +65,8 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any], from_row: int) -> Iter
         return
     named = plan.files.source(piece, source)
     said = Said(piece.get("size"), piece.get("row_count"))
-    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said)
+    filtered = frozenset(column.path[0] for column in columns_of(plan.filter) if len(column.path) == 1)
+    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said, filtered)
     deleted = plan.files.deleted_rows(piece)
     if deleted is not None:
         check_positions(rows.name, deleted.last, rows.num_rows)
@@ -132,6 +134,7 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         # Rows that all pass, as those of most files that pass at all do, need not be copied.
         if kept.true_count < batch.num_rows:
             batch = batch.filter(kept, null_selection_behavior="drop")
+    batch = decoded(batch, plan.schema)
     if plan.output.equals(plan.schema):
         return batch
     if not len(plan.output):
@@ -161,4 +164,7 @@ def _filled(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         if field.name in plan.partition_columns
     }
     filled = stored | computed | partition
-    return pa.RecordBatch.from_arrays([filled[field.name] for field in plan.schema], schema=plan.schema)
+    columns = [filled[field.name] for field in plan.schema]
+    # Text may still be in dictionaries.
+    typed = [field.with_type(column.type) for field, column in zip(plan.schema, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(typed))
