@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import lakescan
 from lakescan.errors import CorruptDataFile
 from lakescan.io.storage import Storage
-from lakescan.predicate import TRUE
+from lakescan.predicate import TRUE, Column
+from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.dictionaries import decoded, with_dictionary
 from lakescan.reader.parquet_file import ParquetRows
 from tests.tables import DeltaBuilder
@@ -32,7 +33,7 @@ FILTERS = [
 
 
 def rows_of(file: Path, filtered: frozenset[str]) -> list[pa.RecordBatch]:
-    rows = ParquetRows.open(Storage.at(file.parent), file.name, SCHEMA, SCHEMA, filtered=filtered)
+    rows = ParquetRows.open(Storage.at(file.parent), file.name, SCHEMA, SCHEMA, by_dictionary=filtered)
     return [batch for group in rows.groups(0, 1 << 62, TRUE) for batch in rows.batches(group)]
 
 
@@ -55,6 +56,27 @@ def test_a_filter_gives_the_rows_that_it_gives_of_plain_text(
     assert found[0].equals(found[1])
 
 
+@given(texts=TEXTS, where=st.sampled_from(["TRUE", "s <> 'a'", "id > 1 OR s IS NULL", "id > 4"]))
+@settings(max_examples=60, deadline=None)
+def test_groups_by_text_are_those_of_plain_text(
+    texts: list[str | None], where: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    how = Aggregation(
+        (Column(("s",)), Column(("p",))), (Aggregate("sum", Column(("id",))), Aggregate("max", Column(("s",))))
+    )
+    found = []
+    for by_dictionary in (True, False):
+        schema = pa.schema([*SCHEMA, ("p", pa.string())])
+        built = DeltaBuilder(tmp_path_factory.mktemp("t"), schema, partition_by=["p"])
+        for at, part in enumerate((texts, texts[::-1], ["only here", None])):
+            rows = pa.table({"id": pa.array(range(len(part)), pa.int64()), "s": pa.array(part, pa.string())})
+            built.append(rows, partition={"p": "xy"[at % 2]}, use_dictionary=by_dictionary, row_group_size=7)
+        plan = lakescan.open(built.path).snapshot().scan().filter(where).aggregate(how).build()
+        found.append(plan.to_arrow().to_pylist())
+    assert found[0] == found[1]
+    assert {row["key_0"] for row in found[0]} == {row["value_1"] for row in found[0]}
+
+
 def test_only_what_a_file_stores_by_dictionary_comes_so(tmp_path: Path) -> None:
     table = pa.table({"id": pa.array(range(100), pa.int64()), "s": pa.array(["x", None] * 50)}, SCHEMA)
     for name, written, filtered, coded in (
@@ -65,7 +87,7 @@ def test_only_what_a_file_stores_by_dictionary_comes_so(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / name, **written)
         (batch,) = rows_of(tmp_path / name, frozenset(filtered))
         assert isinstance(batch["s"], pa.DictionaryArray) == coded
-        assert decoded(batch, SCHEMA).equals(table.to_batches()[0])
+        assert decoded(batch).equals(table.to_batches()[0])
 
 
 def test_text_of_many_values_is_not_read_by_dictionary(tmp_path: Path) -> None:

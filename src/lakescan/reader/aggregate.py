@@ -57,29 +57,44 @@ def can_group(type_: pa.DataType) -> bool:
 
 def partial_rows(batches: Iterable[pa.RecordBatch], how: Aggregation, output: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The batches' partial rows, as `how.output(...)` names them: as few as stays exact, in bounded memory."""
-    given = (_each_row(batch, how, output) for batch in batches)
+    inside, rows = _with_dictionaries(how, output), iter(batches)
+    for merged in _merged_rows((_each_row(batch, how, inside) for batch in rows), how, inside):
+        yield from merged.cast(output).to_batches()
+    # What is left leaves as it comes: whoever adds floats up does it in the order of the data, and elsewhere merging
+    # gains little.
+    for batch in rows:
+        yield from _each_row(batch, how, output).to_batches()
+
+
+def _with_dictionaries(how: Aggregation, output: pa.Schema) -> pa.Schema:
+    """The same columns, keys that are text as dictionaries: many files have them so, and groups go by numbers."""
+    keys = [
+        field.with_type(pa.dictionary(pa.int32(), field.type)) if pa.types.is_string(field.type) else field
+        for field in list(output)[: len(how.keys)]
+    ]
+    return pa.schema([*keys, *list(output)[len(how.keys) :]])
+
+
+def _merged_rows(given: Iterator[pa.Table], how: Aggregation, output: pa.Schema) -> Iterator[pa.Table]:
+    """The rows merged, as many of them as it is exact and worth while for."""
     kept, in_order = output.empty_table(), _adds_floats(how, output)
     while gathered := _gathered(given, kept.num_rows):
         partials = _Partials(pa.concat_tables([kept, *gathered]).combine_chunks(), how)
         if not partials.can_be_merged:
-            yield from kept.to_batches()
+            yield kept
             kept, partials = output.empty_table(), _Partials(pa.concat_tables(gathered).combine_chunks(), how)
             if in_order or not partials.can_be_merged:
-                yield from partials.rows.to_batches()
+                yield partials.rows
                 if in_order:
                     break
                 continue
         kept = partials.merged(fitting=True)
         if kept.num_rows > MOST_GROUPS:
             merged, kept = kept, output.empty_table()
-            yield from merged.to_batches()
+            yield merged
             if in_order or 2 * merged.num_rows > partials.rows.num_rows:
                 break
-    yield from kept.to_batches()
-    # What is left leaves as it comes: whoever adds floats up does it in the order of the data, and elsewhere merging
-    # gains little.
-    for more in given:
-        yield from more.to_batches()
+    yield kept
 
 
 def _gathered(given: Iterator[pa.Table], kept: int) -> list[pa.Table]:
@@ -127,6 +142,8 @@ def _each_row(batch: pa.RecordBatch, how: Aggregation, output: pa.Schema) -> pa.
 
 
 def _widened(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(type_):
+        return values if values.type == type_ else values.dictionary_encode()
     if not (pa.types.is_decimal(type_) and pa.types.is_decimal(values.type)):
         return values.cast(type_)
     # More digits before the point are the same bytes; Arrow would look at each of them.

@@ -20,9 +20,13 @@ def group_codes(keys: list[pa.ChunkedArray], count: int) -> tuple[Codes, Codes]:
     codes = np.zeros(count, np.int64)
     groups = min(1, count)
     for key in keys:
-        encoded = _encoded(key)
-        indices, values = encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
-        codes, groups = numbered(codes * values + indices, groups * values) if groups > 1 else (indices, values)
+        coded = pa.types.is_dictionary(key.type)
+        encoded = flat(key) if coded else flat(key).dictionary_encode(null_encoding="encode")
+        # A dictionary that came with the data has its own order, and may have values of no row; null is none of them.
+        values = len(encoded.dictionary) + coded
+        indices = pc.fill_null(encoded.indices, values - 1).to_numpy(zero_copy_only=False).astype(np.int64)
+        combined = groups > 1 or coded
+        codes, groups = numbered(codes * values + indices, groups * values) if combined else (indices, values)
     return codes, first_rows(codes, groups)
 
 
@@ -99,10 +103,6 @@ def float_sums(values: pa.Array, codes: Codes, groups: int) -> pa.Array:
     # bincount adds each value to its group's sum, from 0.0, in the order given: as Spark does.
     sums = np.bincount(codes[valid], weights=numbers, minlength=groups)
     return pa.array(sums, mask=np.bincount(codes[valid], minlength=groups) == 0)
-
-
-def _encoded(values: pa.ChunkedArray) -> pa.DictionaryArray:
-    return flat(values).dictionary_encode(null_encoding="encode")
 
 
 def flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -40,7 +40,7 @@ _FEWEST_ROWS = 256
 class ParquetRows:
     """An open data file and the table's columns to read from it: `schema`, named `source` in the file.
 
-    Columns of text in `filtered` come as dictionaries where the file stores them so.
+    Columns of text in `by_dictionary` come as dictionaries where the file stores them so.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ParquetRows:
     source: pa.Schema
     size: int
     content: pa.NativeFile
-    filtered: frozenset[str]
+    by_dictionary: frozenset[str]
 
     @staticmethod
     def open(
@@ -58,7 +58,7 @@ class ParquetRows:
         schema: pa.Schema,
         source: pa.Schema,
         said: Said = NOTHING_SAID,
-        filtered: frozenset[str] = frozenset(),
+        by_dictionary: frozenset[str] = frozenset(),
     ) -> "ParquetRows":
         name = storage.full_path(path)
         with named_damage(name):
@@ -71,7 +71,7 @@ class ParquetRows:
                 raise CorruptDataFile(
                     name, "columns are found by their Parquet field id, and none of its columns has one"
                 )
-        return ParquetRows(name, file, schema, source, size, content, filtered)
+        return ParquetRows(name, file, schema, source, size, content, by_dictionary)
 
     @property
     def num_rows(self) -> int:
@@ -116,10 +116,10 @@ class ParquetRows:
     @cached_property
     def _by_dictionary(self) -> list[int]:
         """The places of the columns that come as dictionaries."""
-        if not self.filtered or self._calendar is not None:
+        if not self.by_dictionary or self._calendar is not None:
             return []
         self._check_columns()
-        return [at for at, field in enumerate(self.schema) if field.name in self.filtered and self._is_coded(at)]
+        return [at for at, field in enumerate(self.schema) if field.name in self.by_dictionary and self._is_coded(at)]
 
     def _is_coded(self, at: int) -> bool:
         target, place, leaf = self.schema.field(at), self._places[at], self._leaf(Column((self.schema.field(at).name,)))

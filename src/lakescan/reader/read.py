@@ -5,16 +5,16 @@ anything else looks at them; then partition values and computed columns are fill
 applied.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lakescan.predicate import TRUE, columns_of, evaluate
+from lakescan.predicate import TRUE, Column, columns_of, evaluate
 from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_fields
-from lakescan.reader.dictionaries import decoded
+from lakescan.reader.dictionaries import decoded, with_types_of
 from lakescan.reader.file_checks import Said, check_positions
 from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.read_plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
@@ -65,8 +65,8 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any], from_row: int) -> Iter
         return
     named = plan.files.source(piece, source)
     said = Said(piece.get("size"), piece.get("row_count"))
-    filtered = frozenset(column.path[0] for column in columns_of(plan.filter) if len(column.path) == 1)
-    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said, filtered)
+    by_dictionary = _top_level(columns_of(plan.filter)) | _keys(plan)
+    rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said, by_dictionary)
     deleted = plan.files.deleted_rows(piece)
     if deleted is not None:
         check_positions(rows.name, deleted.last, rows.num_rows)
@@ -134,16 +134,25 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         # Rows that all pass, as those of most files that pass at all do, need not be copied.
         if kept.true_count < batch.num_rows:
             batch = batch.filter(kept, null_selection_behavior="drop")
-    batch = decoded(batch, plan.schema)
+    batch = decoded(batch, kept=_keys(plan))
     if plan.output.equals(plan.schema):
         return batch
     if not len(plan.output):
         return pa.RecordBatch.from_struct_array(empty_structs(batch.num_rows))
     columns = [
-        align(column, read, wanted, wanted)
+        column if isinstance(column, pa.DictionaryArray) else align(column, read, wanted, wanted)
         for column, read, wanted in zip(batch.columns, plan.schema, plan.output, strict=False)
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=plan.output)
+    return with_types_of(columns, plan.output)
+
+
+def _keys(plan: ReadPlan) -> frozenset[str]:
+    """The columns by which rows are grouped, which need no text before that."""
+    return frozenset() if plan.aggregation is None else _top_level(plan.aggregation.keys)
+
+
+def _top_level(columns: Iterable[Column]) -> frozenset[str]:
+    return frozenset(column.path[0] for column in columns if len(column.path) == 1)
 
 
 def _filled(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> pa.RecordBatch:
@@ -164,7 +173,4 @@ def _filled(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         if field.name in plan.partition_columns
     }
     filled = stored | computed | partition
-    columns = [filled[field.name] for field in plan.schema]
-    # Text may still be in dictionaries.
-    typed = [field.with_type(column.type) for field, column in zip(plan.schema, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(typed))
+    return with_types_of([filled[field.name] for field in plan.schema], plan.schema)
