@@ -1,14 +1,16 @@
 """The base of every Java interface that Lakescan implements in Python.
 
 It gives what `java.lang.Object` would give, and it turns whatever is raised in Python into one Java exception with one
-message, so that a user meets Spark's own errors.
+message, so that a user meets Spark's own errors. What a method gives to Java lives until Java has taken it.
 """
 
 import functools
+import threading
 import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from py4j.java_gateway import JavaObject as Py4JObject
 from py4j.protocol import Py4JJavaError
 
 from lakescan.errors import InternalError, UnsupportedSpark
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from lakescan.spark.bridge.jvm import Bridge
 
 JavaObject: TypeAlias = Any  # Py4J's, which has no types: whatever Java returned
+
+# The last Java object, or Java exception, that this thread gave to Java. Py4J tells the JVM to forget an object once
+# Python has none of it: where that came before the JVM had looked up what a method returned, the method returned null.
+# A thread's next call comes after that.
+_given = threading.local()
 
 
 class Proxy:
@@ -64,11 +71,17 @@ def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(self: Proxy, *arguments: Any) -> Any:
         try:
-            return method(self, *arguments)
-        except Py4JJavaError:
+            returned = method(self, *arguments)
+        except Py4JJavaError as error:
+            _given.object = error.java_exception
             raise
         except Exception as error:
-            raise self.bridge.java_error(error) from error
+            java_error = self.bridge.java_error(error)
+            _given.object = java_error.java_exception
+            raise java_error from error
+        if isinstance(returned, Py4JObject):
+            _given.object = returned
+        return returned
 
     return call
 
