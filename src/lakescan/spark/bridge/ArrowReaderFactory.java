@@ -7,6 +7,7 @@ import java.util.List;
 
 import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.BitVector;
+import org.apache.arrow.vector.DecimalVector;
 import org.apache.arrow.vector.Float4Vector;
 import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.ValueVector;
@@ -25,6 +26,7 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric$;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.python.ArrowPythonRunner;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -325,6 +327,8 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     /** The bytes of a value that may be read where it lies; 0 for any other kind of vector. */
     private final int width;
     private final boolean floating;
+    /** Of decimals of which each is a long without its point: how many digits are behind it. */
+    private final int scaleOfLongs;
     private final boolean text;
     private final boolean nulls;
     private final long validity;
@@ -337,6 +341,9 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       text = vector instanceof VarCharVector;
       floating = vector instanceof Float4Vector || vector instanceof Float8Vector;
       width = fixed ? ((BaseFixedWidthVector) vector).getTypeWidth() : 0;
+      boolean longs =
+          vector instanceof DecimalVector && ((DecimalVector) vector).getPrecision() <= Decimal.MAX_LONG_DIGITS();
+      scaleOfLongs = longs ? ((DecimalVector) vector).getScale() : -1;
       boolean known = text || fixed;
       nulls = known && vector.getNullCount() > 0;
       validity = known ? vector.getValidityBuffer().memoryAddress() : 0;
@@ -372,6 +379,14 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
 
     public double getDouble(int row) {
       return width == 8 && floating ? Platform.getDouble(null, values + 8L * row) : super.getDouble(row);
+    }
+
+    /** Spark's class makes a BigDecimal of each, though a long has all digits of most decimals. */
+    public Decimal getDecimal(int row, int precision, int scale) {
+      if (scale != scaleOfLongs || precision > Decimal.MAX_LONG_DIGITS()) {
+        return super.getDecimal(row, precision, scale);
+      }
+      return isNullAt(row) ? null : Decimal.createUnsafe(Platform.getLong(null, values + 16L * row), precision, scale);
     }
 
     public UTF8String getUTF8String(int row) {
