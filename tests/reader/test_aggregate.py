@@ -140,6 +140,19 @@ def test_a_group_whose_sums_fit_is_one_row_beside_one_whose_sums_do_not() -> Non
     assert sum(row["value_0"] for row in by_group["many"]) == 4000
 
 
+def test_small_decimals_are_told_apart_from_the_largest_of_their_group() -> None:
+    """Each of the largest is ten thousand million times what surely fits: beside their sum a small one is nothing."""
+    kind, huge, small = pa.decimal128(38, 0), 120_000, 1_000
+    values = [Decimal(10**38 - 1)] * huge + [Decimal(10**26)] * small
+    partial = partials(batches({"v": values}, {"v": kind}, huge + small), pa.schema([("v", kind)]), [], "sum")
+    sums = [int(value) for value in partial["value_0"].to_pylist()]
+    assert sums.count(10**38 - 1) == huge
+    others = [value for value in sums if value != 10**38 - 1]
+    assert sum(others) == small * 10**26
+    assert max(others) < 10**28
+    assert len(others) < small // 10
+
+
 def test_decimals_of_any_size_are_added_exactly() -> None:
     kind = pa.decimal128(38, 10)
     values = [Decimal(10**27 + at).scaleb(-10) for at in range(200)]

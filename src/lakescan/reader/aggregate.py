@@ -269,12 +269,13 @@ def _largest(longs: Longs) -> float:
 def _in_parts(codes: Codes, groups: int, share: Sizes) -> tuple[Codes, int]:
     """(each row's group and part as one number, a number above all): shares of the rows of a part are less than one."""
     order = np.argsort(codes, kind="stable")
-    in_order, shares = codes[order], share[order]
+    in_order, halves = codes[order], np.flatnonzero(share[order] >= 0.5)
+    # The rows of a part without its first are less than a half; a row that is a half or more is a part of its own.
+    shares = share[order]
+    shares[halves] = 0.0
     reached = np.cumsum(shares)
     begins = np.searchsorted(in_order, np.arange(groups))
     part = np.floor(2 * (reached - (reached - shares)[begins][in_order])).astype(np.int64)
-    # The rows of a part without its first are less than a half; a row that is a half or more is a part of its own.
-    halves = np.flatnonzero(shares >= 0.5)
     part[halves] = part.max(initial=0) + 1 + np.arange(len(halves))
     numbers = np.empty_like(part)
     numbers[order] = part

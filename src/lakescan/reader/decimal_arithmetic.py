@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,7 @@ MOST_DIGITS = 38
 _KEPT_SCALE = 6
 _DIGITS_OF_INTEGERS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
 _LONGEST = 2**63 - 1
-_EXACT: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-}
+_EXACT = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 
 Longs: TypeAlias = npt.NDArray[np.int64]
@@ -142,7 +138,7 @@ class _Longs:
 
     def at(self, scale: int) -> "_Longs | None":
         factor = 10 ** (scale - self.scale)
-        if self.largest * factor > _LONGEST:
+        if max(1, self.largest) * factor > _LONGEST:
             return None
         return self if factor == 1 else _Longs(self.values * factor, self.largest * factor, scale)
 
@@ -167,7 +163,7 @@ def _as_longs(value: Expression, batch: pa.RecordBatch) -> _Longs | None:
 def _combined(name: str, one: _Longs, other: _Longs) -> _Longs | None:
     if name == "*":
         most, scale = one.largest * other.largest, one.scale + other.scale
-        return None if most > _LONGEST else _Longs(one.values * other.values, most, scale)
+        return None if most > _LONGEST else _Longs(_EXACT[name](one.values, other.values), most, scale)
     scale = max(one.scale, other.scale)
     left, right = one.at(scale), other.at(scale)
     if left is None or right is None or left.largest + right.largest > _LONGEST:
