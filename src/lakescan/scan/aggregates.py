@@ -67,13 +67,17 @@ def can_read(plan: Plan) -> bool:
 def has_many_groups(plan: Plan) -> bool:
     """Whether the bounds of the keys leave room for so many groups that aggregating in the workers gains nothing."""
     how, planned = plan.spec.aggregation, plan.planned
-    return how is not None and most_values(planned.snapshot, planned.files, how.keys) > MOST_GROUPS
+    if how is None or not how.keys:
+        return False
+    return most_values(planned.snapshot, planned.files, how.keys) > MOST_GROUPS
 
 
 def _largest(plan: Plan, how: Aggregation) -> list[float]:
     """For each expression what its values do not exceed, infinite where one may not fit into its type."""
     snapshot, files = plan.planned.snapshot, plan.planned.files
     expressions = [one.value for one in how.aggregates if isinstance(one.value, Call)]
+    if not expressions:
+        return []
     columns = frozenset[Column]().union(*map(columns_in, expressions))
     sizes = largest_values(snapshot, files, columns)
     return [largest(value, snapshot.schema, sizes.__getitem__) for value in expressions]

@@ -122,11 +122,13 @@ class PushedAggregates:
         if planned is None:
             return False
         plan = planned[1]
-        by_workers = can_read(plan) and can_average(plan, self._averaged) and not has_many_groups(plan)
-        if not (plan.metadata_only or by_workers):
+        if not (plan.metadata_only or self._is_for_workers(plan)):
             return False
         self.pushed = planned
         return True
+
+    def _is_for_workers(self, plan: Plan) -> bool:
+        return can_read(plan) and can_average(plan, self._averaged) and not has_many_groups(plan)
 
     def build(self) -> Proxy:
         assert self.pushed is not None, "no aggregation was pushed"
