@@ -29,7 +29,7 @@ from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, leaf_count, 
 from lakescan.reader.row_groups import LeafColumn, RowGroup, row_groups
 from lakescan.reader.zones_before_1900 import old_zone
 from lakescan.types.columns import empty_structs
-from lakescan.types.schema import has_padding, is_variant
+from lakescan.types.schema import is_variant, padded_length
 
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 1 << 16
@@ -116,17 +116,24 @@ class ParquetRows:
     @cached_property
     def _by_dictionary(self) -> list[int]:
         """The places of the columns that come as dictionaries."""
-        if not self.by_dictionary or self._calendar is not None:
+        # A CHAR's texts are padded when they are read, so its dictionary does not have them.
+        text = [
+            at
+            for at, field in enumerate(self.schema)
+            if field.name in self.by_dictionary and field.type == pa.string() and padded_length(field) is None
+        ]
+        if not text or self._calendar is not None:
             return []
         self._check_columns()
-        return [at for at, field in enumerate(self.schema) if field.name in self.by_dictionary and self._is_coded(at)]
+        return [at for at in text if self._is_coded(at)]
 
     def _is_coded(self, at: int) -> bool:
-        target, place, leaf = self.schema.field(at), self._places[at], self._leaf(Column((self.schema.field(at).name,)))
-        if place is None or leaf is None or "." in self.file.schema_arrow.field(place).name or has_padding(target.type):
+        place, leaf = self._places[at], self._leaf(Column((self.schema.field(at).name,)))
+        if place is None or leaf is None:
             return False
-        stored = self.file.schema_arrow.field(place).type
-        return bool(stored == target.type == pa.string()) and is_by_dictionary(self.file.metadata, leaf.index)
+        stored = self.file.schema_arrow.field(place)
+        plain = stored.type == pa.string() and "." not in stored.name
+        return plain and is_by_dictionary(self.file.metadata, leaf.index)
 
     def _check_columns(self) -> None:
         """To be called before Arrow is asked for a column of the footer, unless it has begun to read it."""

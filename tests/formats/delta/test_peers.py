@@ -40,6 +40,12 @@ def test_a_char_is_padded_to_its_length(chars: str) -> None:
     assert rows.to_pydict() == {"c": ["é  ", "   ", None, "abc"], "p": ["x  "] * 4}
 
 
+def test_a_char_that_is_filtered_is_padded_too(chars: str) -> None:
+    """A filter keeps text in its file's dictionary, which has the texts as they were given."""
+    rows = lakescan.open(chars).snapshot().scan().filter("c IS NOT NULL").build().to_arrow()
+    assert rows["c"].to_pylist() == ["é  ", "   ", "abc"]
+
+
 @pytest.mark.spark
 def test_spark_finds_a_char_by_its_value_with_and_without_the_spaces(chars: str, spark: SparkSession) -> None:
     frame = lakescan.read(spark, chars)
