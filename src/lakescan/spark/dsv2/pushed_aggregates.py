@@ -66,8 +66,9 @@ def _aggregate(bridge: Bridge, function: JavaObject, spark_schema: dict[str, Any
 
 def _column(bridge: Bridge, expression: JavaObject, spark_schema: dict[str, Any]) -> Column | None:
     value = read_expression(bridge, expression)
-    known = isinstance(value, Column) and plain_field(spark_schema, value.path) is not None
-    return value if isinstance(value, Column) and known else None
+    if not isinstance(value, Column) or plain_field(spark_schema, value.path) is None:
+        return None
+    return value
 
 
 def partial_schema(how: Aggregation, spark_schema: dict[str, Any]) -> StructType:
