@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test azurite lint fmt bench fuzz properties clusters shells peers versions docs site release pictures tables example clean
+.PHONY: help setup demo test azurite lint fmt bench fuzz properties clusters s3a shells peers versions docs site release pictures tables example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ properties: $(VENV)/.installed ## run the property tests with twenty times as ma
 
 clusters: $(VENV)/.installed ## run spark-submit on a standalone master and worker with every way to install on executors
 	@$(WITH_JAVA) LAKESCAN_CLUSTERS=1 $(BIN)/python -m pytest tests/spark/test_clusters.py $(ARGS)
+
+s3a: $(VENV)/.installed ## read a store by Hadoop's own S3A, which is downloaded (690 MB)
+	@$(WITH_JAVA) LAKESCAN_S3A=1 $(BIN)/python -m pytest tests/spark/test_s3a.py $(ARGS)
 
 shells: $(VENV)/.installed ## run spark-sql, the Thrift server, Spark's own Connect server and an application of Java's with the JAR
 	@$(WITH_JAVA) LAKESCAN_SHELLS=1 $(BIN)/python -m pytest tests/spark/test_jar.py $(ARGS)

@@ -370,6 +370,14 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
             "test_the_first_rows_by_an_order_are_the_first_of_the_table",
         ),
         _feature(
+            "`TABLESAMPLE SYSTEM`",
+            "The rows of whole files, drawn by the seed, whatever else is asked; each as often as the fraction says.",
+            "scan/test_sample.py",
+            "test_whatever_is_asked_of_a_sample_is_asked_of_the_rows_of_its_files",
+            "test_every_file_is_taken_as_often_as_the_fraction_says",
+            "spark/test_sample.py::test_a_sample_is_the_rows_of_the_files_that_its_seed_takes",
+        ),
+        _feature(
             "Spark's own Parquet reader",
             "The same rows with and without workers.",
             "spark/test_plain_files.py",

@@ -33,6 +33,7 @@ CASES: list[tuple[type[LakescanError], tuple[Any, ...], list[str], str]] = [
     (errors.AmbiguousColumn, ("c", ["C", "c"]), ["'c'", "C, c"], "Write the exact case"),
     (errors.InvalidFilter, ("a ~ 1", "why"), ["a ~ 1", "why"], "cannot be used"),
     (errors.InvalidLimit, (-1,), ["-1"], "give a number that is not negative"),
+    (errors.InvalidSample, (1.5,), ["1.5"], "give a fraction from 0 to 1"),
     (errors.UnsupportedSpark, ("Spark 3 is too old.",), ["Spark 3 is too old."], "too old"),
     (errors.ReadOnly, ("lake", "DROP TABLE"), ["lake", "DROP TABLE"], "Write with the engine"),
     (errors.ManagedTable, ("db.t", "DROP TABLE"), ["db.t", "DROP TABLE"], "Use the engine that wrote it"),
@@ -102,6 +103,7 @@ def test_the_condition_is_the_name_of_the_class_as_spark_writes_names(
         (errors.InvalidFilter, ValueError),
         (errors.UnknownColumn, ValueError),
         (errors.InvalidLimit, ValueError),
+        (errors.InvalidSample, ValueError),
         (errors.VersionNotFound, ValueError),
     ],
 )

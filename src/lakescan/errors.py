@@ -357,6 +357,13 @@ class InvalidLimit(LakescanError, ValueError):
         super().__init__(f"A limit of {rows} rows is not possible: give a number that is not negative.")
 
 
+class InvalidSample(LakescanError, ValueError):
+    """A sample that is no fraction of a table."""
+
+    def __init__(self, fraction: float) -> None:
+        super().__init__(f"A sample of {fraction} of a table is not possible: give a fraction from 0 to 1.")
+
+
 class UnknownSetting(LakescanError, ValueError):
     """A Spark conf or read option that begins with `lakescan.` and is none of ours."""
 

@@ -44,10 +44,11 @@ def test_files_go_by_partition_then_by_statistics() -> None:
     assert read == plan.planned.files["path"].to_pylist()
 
 
-@pytest.mark.parametrize("asked", ["limit", "aggregate", "everything", "nothing", "at run time"])
+@pytest.mark.parametrize("asked", ["sample", "limit", "aggregate", "everything", "nothing", "at run time"])
 def test_every_kind_of_scan_has_fates_that_add_up(asked: str) -> None:
     how = Aggregation((), (Aggregate("count_rows"),))
     plans = {
+        "sample": lambda: orders().sample(0.5, seed=3).filter("order_id < 2000").build(),
         "limit": lambda: orders().limit(3).build(),
         "aggregate": lambda: orders().aggregate(how).build(),
         "everything": lambda: orders().build(),

@@ -122,6 +122,9 @@ def same_both_ways(path: str, random: Random, wheres: Sequence[Predicate]) -> El
         assert paths(whole) == paths(ours.build())
         assert rows_of(whole) == every
         same_aggregation(ours, spread(where), random_aggregation(random, schema))
+        drawn = (random.choice([0.0, 0.3, 0.6, 1.0]), random.getrandbits(64))
+        assert paths(spread(where).sample(*drawn).build()) == paths(ours.sample(*drawn).build())
+        same_aggregation(ours.sample(*drawn), spread(where).sample(*drawn), random_aggregation(random, schema))
         limited = rows_of(spread(where).limit(count).build())
         assert limited.total() == min(count, every.total())
         assert limited <= every

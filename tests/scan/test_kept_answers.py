@@ -51,6 +51,15 @@ def test_the_same_question_is_not_planned_again(table: DeltaBuilder, monkeypatch
             other.build()
 
 
+def test_another_sample_has_another_answer(table: DeltaBuilder) -> None:
+    for _ in range(5):
+        table.append(pa.table({"id": [4]}))
+    scan = lakescan.open(table.path).snapshot().scan()
+    counts = {scan.sample(0.5, seed).aggregate(COUNT).build().to_arrow()[0][0].as_py() for seed in range(30)}
+    assert len(counts) > 2
+    assert scan.aggregate(COUNT).build().to_arrow()[0][0].as_py() == 8
+
+
 def test_another_version_has_another_answer(table: DeltaBuilder) -> None:
     opened = lakescan.open(table.path)
     assert answers(opened.snapshot()) == [3]

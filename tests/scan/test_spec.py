@@ -30,6 +30,9 @@ def table(tmp_path: Path) -> DeltaBuilder:
 def questions(scan: ScanBuilder) -> list[ScanBuilder]:
     return [
         scan,
+        scan.sample(0.5),
+        scan.sample(0.5, seed=1),
+        scan.sample(0.75),
         scan.filter("id > 10"),
         scan.skip_unless("id > 10"),
         scan.select("id"),

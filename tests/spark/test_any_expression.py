@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 import lakescan
 from lakescan.scan.settings import setting_names
 from lakescan.spark.dsv2 import scan_builder
-from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.predicates import read_expressions
 from lakescan.types.schema import VARIANT
 from tests.spark.expressions import FUNCTIONS, LITERALS, Words
 from tests.tables import DeltaBuilder, spark_field
@@ -151,7 +151,7 @@ def views(spark: SparkSession, table: str) -> tuple[str, str]:
 def pushed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """What kinds of expressions Spark pushes: names of functions, and of classes that have none."""
     seen: set[str] = set()
-    read = read_expression
+    read = read_expressions
 
     def walk(expression: Any) -> None:
         kind = str(expression.getClass().getSimpleName())
@@ -163,11 +163,12 @@ def pushed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         for child in expression.children():
             walk(child)
 
-    def record(bridge: Any, expression: Any) -> Any:
-        walk(expression)
-        return read(bridge, expression)
+    def record(bridge: Any, expressions: Any) -> Any:
+        for expression in expressions:
+            walk(expression)
+        return read(bridge, expressions)
 
-    monkeypatch.setattr(scan_builder, "read_expression", record)
+    monkeypatch.setattr(scan_builder, "read_expressions", record)
     return seen
 
 

@@ -108,6 +108,9 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> DeltaBuilder:
     )
     for ids in IDS:
         table.append(pa.table({"id": ids, "name": [f"name {number}" for number in ids]}))
+    # Commits of one millisecond would count as later than their files are.
+    for version in range(table.version + 1):
+        table.set_time(version, 1_719_800_000 + version)
     return table
 
 

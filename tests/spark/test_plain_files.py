@@ -4,6 +4,7 @@ Which of the two it was is told by an interpreter that is not there: only a scan
 """
 
 import os
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +23,7 @@ from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.io.storage import Storage
 from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import Bridge
-from lakescan.spark.dsv2.plain_files import plain_columns, plain_pieces
+from lakescan.spark.dsv2.plain_files import plain_columns, plain_pieces, told_pieces
 from tests.compare import bag
 from tests.formats.hudi.builder import HudiBuilder
 from tests.parquet_bytes import write_sums
@@ -384,10 +385,32 @@ def test_a_task_with_more_to_do_than_decoding_is_for_a_worker(people: DeltaBuild
         ("/table", "/else/where.parquet", "/else/where.parquet"),
         ("file:///a%20b", "part.parquet", "/a b/part.parquet"),
         ("/table", "s3://bucket/part.parquet", None),
-        ("s3://bucket/table", "part.parquet", None),
-        ("s3://bucket/table", "/part.parquet", None),
+        ("s3://bucket/table", "part.parquet", "s3://bucket/table/part.parquet"),
+        ("s3://bucket/table", "/part.parquet", "s3://bucket/part.parquet"),
+        ("S3A://bucket/a%20b", "c%2525.parquet", "s3a://bucket/a b/c%25.parquet"),
+        ("s3://bucket", "part.parquet", "s3://bucket/part.parquet"),
+        ("s3://bucket/table", "s3://bucket/table/part.parquet", None),
+        ("s3://bucket/table", "file:/part.parquet", None),
+        ("s3://bucket/table", "a//part.parquet", None),
+        ("s3://bucket/table", "a/../part.parquet", None),
+        ("s3://bucket/table", "./part.parquet", None),
     ],
 )
-def test_only_files_on_this_machine_are_plain(location: str, path: str, plain_path: str | None) -> None:
+def test_files_are_named_in_full_where_they_are_in_the_tables_own_store(
+    location: str, path: str, plain_path: str | None
+) -> None:
     pieces = pa.table({"path": [path], "deletion_vector": pa.nulls(1)})
     assert DeltaFiles(Storage(location)).plain_files(pieces)["path"].to_pylist() == [plain_path]
+
+
+@pytest.mark.parametrize(("not_opened", "plain"), [("no file system for s3", False), ("", True)])
+def test_files_in_a_store_are_plain_only_where_executors_open_it(tmp_path: Path, not_opened: str, plain: bool) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]))
+    table.append(pa.table({"id": [1]}))
+    scan = lakescan.open(table.path).snapshot().scan().build()
+    elsewhere = replace(scan.read_plan, files=DeltaFiles(Storage("s3://bucket/table")))
+    columns = plain_columns(elsewhere, StructType([StructField("id", LongType())]))
+    assert not isinstance(columns, str)
+    told = told_pieces(elsewhere, replace(columns, not_opened=not_opened), scan.divided(1).packed.pieces)
+    assert told is not None
+    assert told.column(0).to_pylist() == ["s3://bucket/table/part-00001.parquet" if plain else None]

@@ -122,6 +122,31 @@ def test_the_optimizer_gets_rows_and_bytes(spark: SparkSession, table: DeltaBuil
     assert int(leaf.stats().sizeInBytes()) == statistics.sizeInBytes().getAsLong()
 
 
+def test_a_table_of_which_a_filter_is_expected_to_leave_little_is_broadcast(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("day", pa.int32())])
+    for name in ("facts", "others"):
+        built = DeltaBuilder(tmp_path / name, schema)
+        for first in (0, 500):
+            ids = pa.array(range(first, first + 500), pa.int64())
+            built.append(pa.table({"id": ids, "day": pa.array([at % 100 for at in range(500)], pa.int32())}))
+        lakescan.attach(spark, name, built.path)
+    whole = lakescan.open(built.path).snapshot().scan().select("id").build().estimates().bytes
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", str(whole // 2))
+    try:
+        join = "SELECT count(*) FROM lake.facts JOIN lake.others ON facts.id = others.id"
+        assert "SortMergeJoin" in plan(spark.sql(join))
+        few = spark.sql(f"{join} WHERE facts.day < 10")
+        assert "BroadcastHashJoin" in plan(few)
+        assert few.collect()[0][0] == 100
+        spark.conf.set("lakescan.pushdown.statistics", "false")
+        assert "SortMergeJoin" in plan(spark.sql(f"{join} WHERE facts.day < 10"))
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+        spark.conf.unset("lakescan.pushdown.statistics")
+
+
 def test_equal_scans_share_an_exchange(spark: SparkSession, table: DeltaBuilder) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.adaptive.enabled", "false")

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 import lakescan
-from lakescan.spark.bridge import Bridge
+from lakescan.spark.bridge import Bridge, Proxy
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -53,6 +53,75 @@ def test_a_table_of_forty_columns_is_planned_in_no_more_trips_for_its_columns_th
     # Other threads of the session may ask something meanwhile; a trip for each column would be 38 more.
     assert fewest[1] - fewest[0] < len(WIDE) - 2
     assert min(fewest) > 0
+
+
+class Answers(Proxy):
+    """Counts what it is asked."""
+
+    ANSWERS_AT_FIRST = ("negate",)
+
+    def __init__(self, bridge: Bridge, token: str = "answers") -> None:
+        super().__init__(bridge)
+        self.asked: list[str] = []
+        self._token = token
+
+    @property
+    def token(self) -> str:
+        self.asked.append("token")
+        return self._token
+
+    def negate(self) -> None:
+        self.asked.append("negate")
+
+    def test(self, _: object) -> bool:
+        self.asked.append("test")
+        return True
+
+    class Java:
+        implements = ("java.util.function.Predicate",)
+
+
+def test_java_asks_python_once_for_what_does_not_change(spark: SparkSession) -> None:
+    bridge = Bridge(spark)
+    answers = Answers(bridge)
+    java = bridge.remembered(answers)
+    assert [str(java.toString()) for _ in range(3)] == ["answers"] * 3
+    assert answers.asked == ["token"]
+    # Null is an answer too.
+    assert [java.negate() for _ in range(3)] == [None] * 3
+    assert answers.asked == ["token", "negate"]
+
+
+def test_a_text_with_more_to_come_is_asked_for_again(spark: SparkSession) -> None:
+    bridge = Bridge(spark)
+    answers = Answers(bridge, "more to come …")
+    java = bridge.remembered(answers)
+    assert [str(java.toString()) for _ in range(2)] == ["more to come …"] * 2
+    answers._token = "all"
+    assert [str(java.toString()) for _ in range(2)] == ["all"] * 2
+    assert answers.asked == ["token"] * 3
+
+
+def test_an_answer_that_holds_at_first_is_asked_for_again_once_java_has_told_something(spark: SparkSession) -> None:
+    bridge = Bridge(spark)
+    answers = Answers(bridge)
+    java = bridge.remembered(answers)
+    java.negate()
+    java.test("something")
+    java.negate()
+    java.negate()
+    assert answers.asked == ["negate", "test", "negate", "negate"]
+
+
+def test_objects_of_pythons_are_equal_by_their_text_and_are_found_again(spark: SparkSession) -> None:
+    bridge = Bridge(spark)
+    first, second, other = Answers(bridge), Answers(bridge), Answers(bridge, "others")
+    java = bridge.remembered(first)
+    assert java.equals(bridge.remembered(second))
+    assert java.hashCode() == bridge.remembered(second).hashCode()
+    assert not java.equals(bridge.remembered(other))
+    assert not java.equals(None)
+    assert bridge.python_object(java) is first
 
 
 def test_settings_are_read_in_few_trips_with_and_without_sparks_prefix(spark: SparkSession, trips: list[str]) -> None:

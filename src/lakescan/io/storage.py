@@ -41,6 +41,9 @@ _NEAR = 1 << 16
 # What Java's URI escapes in a path: all but these, and letters of every alphabet.
 _ESCAPED = re.compile(r"[^A-Za-z0-9/:@&=+$,;_\-!.~'()*\u00a1-\U0010ffff]")
 
+# Paths that are shorter once they are normal.
+_NOT_NORMAL = r"//|/\.\.?(/|$)|/$"
+
 
 class Entry(NamedTuple):
     """A file in a folder."""
@@ -164,14 +167,18 @@ class Storage:
             return masked(path or self.location)
         return f"{self.location}/{path}"
 
-    def local_paths(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
-        """The paths in full, for whoever opens them without Arrow; null for those that are not on this machine."""
-        root = locate(self.location)
-        if root.store:
-            return pa.chunked_array([pa.nulls(len(paths), pa.string())])
-        below = pc.binary_join_element_wise(root.path.rstrip("/"), paths, "/")
+    def plain_paths(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
+        """The paths in full and without escapes, for whoever opens them without Arrow: those on this machine begin with
+        a slash, those in a store with the store. Null for those in another store than the folder's."""
+        below = pc.binary_join_element_wise(locate(self.location).path.rstrip("/"), paths, "/")
         full = pc.if_else(pc.starts_with(paths, "/"), paths, below)
-        return pc.if_else(pc.match_substring_regex(paths, SCHEME), None, full)
+        own = pc.invert(pc.match_substring_regex(paths, SCHEME))
+        scheme, separator, authority = store_of(self.location).partition("://")
+        if separator:
+            # Of these Hadoop would make another name.
+            own = pc.and_(own, pc.invert(pc.match_substring_regex(full, _NOT_NORMAL)))
+            full = pc.binary_join_element_wise(f"{scheme.lower()}://{authority}", full, "")
+        return pc.if_else(own, full, None)
 
     def uri(self, path: str) -> str:
         """The path as Spark names a file: an escaped URI, `file:/…` where it is local."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lakescan.predicate import TRUE, Column, columns_of, evaluate
+from lakescan.predicate import TRUE, Column, Predicate, columns_of, conjuncts, evaluate
 from lakescan.reader.aggregate import partial_rows
 from lakescan.reader.align import align, align_batch, find_fields
 from lakescan.reader.dictionaries import decoded, with_types_of
@@ -20,6 +21,9 @@ from lakescan.reader.parquet_file import ParquetRows
 from lakescan.reader.read_plan import DeletedRows, ReadPlan, ReadTask, ReadyRows
 from lakescan.reader.top_rows import top_rows
 from lakescan.types.columns import empty_structs
+
+# Of no more than this share of the rows a copy is cheaper than to ask the rest of a filter of all.
+_FEW = 0.25
 
 
 def read_task(plan: ReadPlan, task: ReadTask | ReadyRows) -> Iterator[pa.RecordBatch]:
@@ -130,10 +134,7 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
     if plan.partition_columns or plan.computed:
         batch = _filled(plan, batch, piece)
     if plan.filter != TRUE:
-        kept = evaluate(plan.filter, batch)
-        # Rows that all pass, as those of most files that pass at all do, need not be copied.
-        if kept.true_count < batch.num_rows:
-            batch = batch.filter(kept, null_selection_behavior="drop")
+        batch = _filtered(batch, plan.filter)
     batch = decoded(batch, kept=_keys(plan))
     if plan.output.equals(plan.schema):
         return batch
@@ -144,6 +145,20 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
         for column, read, wanted in zip(batch.columns, plan.schema, plan.output, strict=False)
     ]
     return with_types_of(columns, plan.output)
+
+
+def _filtered(batch: pa.RecordBatch, predicate: Predicate) -> pa.RecordBatch:
+    """The rows for which the predicate is true. Once few are left the rest of it is asked of these alone."""
+    kept: pa.BooleanArray | None = None
+    for part in conjuncts(predicate):
+        passed = evaluate(part, batch)
+        kept = passed if kept is None else pc.and_kleene(kept, passed)
+        if kept.true_count <= _FEW * batch.num_rows:
+            batch, kept = batch.filter(kept, null_selection_behavior="drop"), None
+    # Rows that all pass, as those of most files that pass at all do, need not be copied.
+    if kept is None or kept.true_count == batch.num_rows:
+        return batch
+    return batch.filter(kept, null_selection_behavior="drop")
 
 
 def _keys(plan: ReadPlan) -> frozenset[str]:

@@ -55,8 +55,8 @@ class DataFiles(Protocol):
 
 PLAIN_FILES = pa.schema(
     [
-        # Where on this machine the file is, if it is a Parquet file that names its columns as the plan's source schema
-        # does; null where only a worker can read it.
+        # Where the file is (`Storage.plain_paths`), if it is a Parquet file that names its columns as the plan's source
+        # schema does; null where only a worker can read it.
         ("path", pa.string()),
         # Which of its rows are deleted, where any are: a deletion vector in this file behind `offset`, or its bytes.
         ("vector_file", pa.string()),

@@ -1,4 +1,4 @@
-"""How a scan is asked for: filter, select, limit, then build.
+"""How a scan is asked for: sample, filter, select, limit, then build.
 
 A builder never changes: each call gives a new one. Names and filters are checked against the table's schema
 in the call that gives them, so a mistake is told where it was made.
@@ -17,6 +17,7 @@ from lakescan.reader.top_rows import SortColumn, TopRows
 from lakescan.scan.executors import Executors
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import plan
+from lakescan.scan.sample import Sample
 from lakescan.scan.settings import Settings
 from lakescan.scan.spec import ScanSpec
 from lakescan.types.schema import prune
@@ -38,6 +39,11 @@ class ScanBuilder:
     def of(snapshot: "Snapshot") -> "ScanBuilder":
         """All rows of a snapshot."""
         return ScanBuilder(ScanSpec(snapshot, snapshot.schema))
+
+    def sample(self, fraction: float, seed: int = 0) -> "ScanBuilder":
+        """Only rows of about this fraction of the files, which are read whole; the same seed takes the same files of a
+        version. Whatever else is asked is asked of the sample."""
+        return self._with(sample=Sample(fraction, seed))
 
     def filter(self, predicate: Predicate | str) -> "ScanBuilder":
         """Only rows for which this is true; called twice, for which both are."""

@@ -1,7 +1,8 @@
 """What the optimizer may know of a scan before it runs: bytes, rows, and what the log says of columns.
 
-Estimates decide how a query is run, never its answer. Still, what is given is what the log says: a figure that
-would be a guess is left out.
+Estimates decide how a query is run, never its answer. What a filter leaves of the files that are read is guessed, and
+no less than a sixteenth: Spark sends a side of a join to all executors by this figure, so a guess that is wrong must
+not cost much more than none.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,17 +15,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakescan.predicate import Bounds, Column
+from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, split_by_columns
+from lakescan.predicate.selectivity import expected_shares
 from lakescan.reader.aggregation import column_type
 from lakescan.scan.file_statistics import has_bounds
 from lakescan.scan.packing import total_bytes
-from lakescan.scan.pruning import live_rows, statistics_for
+from lakescan.scan.pruning import PlannedFiles, live_rows, some_of, statistics_for
 from lakescan.scan.snapshot import Snapshot
 
 # What Spark takes a value of a type without a fixed size to have, and what a row costs besides its values.
 _TEXT_BYTES, _ROW_BYTES = 20, 8
 # No more fits into Spark's estimate, and the log can say anything.
 _MOST_BYTES = 1 << 62
+_LEAST_SHARE = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,17 @@ def share_of_columns(read: pa.Schema, table: pa.Schema) -> float:
     """Which part of a row these columns are, by their types."""
     widths = (_ROW_BYTES + sum(_width(field.type) for field in columns) for columns in (read, table))
     return min(1.0, next(widths) / next(widths))
+
+
+def expected_share(planned: PlannedFiles, predicate: Predicate) -> float:
+    """Which part of the planned files' rows the predicate is expected to leave, by what the log says of each file."""
+    _, by_data = split_by_columns(predicate, planned.snapshot.partition_columns)
+    files = some_of(planned.files)
+    sizes = np.maximum(files["size"].to_numpy(), 0).astype(np.float64)
+    if by_data == TRUE or not sizes.sum() > 0:
+        return 1.0
+    known = statistics_for(planned.snapshot, files, columns_of(by_data))
+    return max(_LEAST_SHARE, float(np.average(expected_shares(by_data, known), weights=sizes)))
 
 
 def column_estimates(snapshot: Snapshot, files: pa.Table, output: pa.Schema) -> dict[str, ColumnEstimate]:

@@ -52,9 +52,10 @@ def planned_in_pieces(spec: ScanSpec) -> tuple[PlannedFiles, pa.Table | None] | 
     if executors is None:
         return None
     limit = _limit(spec)
-    newest = None if limit is None else filled_by_the_newest(spec.snapshot, spec.may_match, limit, spec.settings)
-    if newest is not None:
-        return newest, None
+    if limit is not None:
+        newest = filled_by_the_newest(spec.snapshot, spec.may_match, limit, spec.settings, spec.sample)
+        if newest is not None:
+            return newest, None
     try:
         divided = spec.snapshot.divided(at_least, executors)
         return None if divided is None else _planned(spec, divided, executors, began)
@@ -68,7 +69,8 @@ def _who(spec: ScanSpec) -> tuple[Executors | None, int]:
     everything = spec.may_match == TRUE
     if spec.executors is not None:
         # Where nothing is left out all files have to come here.
-        fewer = not everything or spec.limit is not None or spec.top is not None or spec.aggregation is not None
+        others = (spec.sample, spec.limit, spec.top, spec.aggregation)
+        fewer = not everything or any(other is not None for other in others)
         return (spec.executors if fewer else None), spec.settings.distributed_files
     counted = spec.aggregation is not None and everything and spec.settings.aggregates
     return (ThisProcess() if counted else None), MANY_FILES
@@ -141,7 +143,7 @@ def _of_piece(asked: dict[str, Any], pieces: Pieces, most: int, at: int) -> "_An
 
 
 def _plan_piece(spec: ScanSpec) -> tuple[PlannedFiles, pa.Table | None]:
-    planned = plan_files(spec.snapshot, spec.may_match, spec.settings)
+    planned = plan_files(spec.snapshot, spec.may_match, spec.settings, sample=spec.sample)
     if spec.aggregation is not None:
         ready, unknown = known_by_metadata(spec, spec.aggregation, planned)
         return unknown, ready

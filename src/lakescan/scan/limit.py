@@ -16,6 +16,7 @@ from lakescan.predicate import TRUE, Predicate, columns_of, split_by_columns
 from lakescan.predicate.always import always_true
 from lakescan.scan.plan import Plan
 from lakescan.scan.pruning import PlannedFiles, live_rows, plan_files, statistics_for
+from lakescan.scan.sample import Sample
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 
@@ -23,27 +24,29 @@ from lakescan.scan.snapshot import Snapshot
 _ASKED_FIRST = 1024
 
 
-def plan_limit(snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings) -> PlannedFiles:
+def plan_limit(
+    snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings, sample: Sample | None = None
+) -> PlannedFiles:
     """The files with the most rows, until they fill the limit; all files where they cannot.
 
     Where one file of a partial replay fills it, the rest of the table need not be listed: nothing less can be opened.
     """
     began = time.perf_counter()
-    newest = filled_by_the_newest(snapshot, predicate, limit, settings)
+    newest = filled_by_the_newest(snapshot, predicate, limit, settings, sample)
     if newest is not None:
         return newest
-    planned = plan_files(snapshot, predicate, settings)
+    planned = plan_files(snapshot, predicate, settings, sample=sample)
     filled = fewest(planned, predicate, limit) or planned.then("limit", planned.files, time.perf_counter())
     return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
 
 
 def filled_by_the_newest(
-    snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings
+    snapshot: Snapshot, predicate: Predicate, limit: int, settings: Settings, sample: Sample | None = None
 ) -> PlannedFiles | None:
     """The one file of a partial replay that fills the limit, where there is one."""
     began = time.perf_counter()
     for partial in snapshot.partial_replays():
-        filled = fewest(plan_files(partial, predicate, settings, "newest files"), predicate, limit)
+        filled = fewest(plan_files(partial, predicate, settings, "newest files", sample), predicate, limit)
         if filled is not None and filled.files.num_rows <= 1:
             return replace(filled, planning_ms=(time.perf_counter() - began) * 1000)
     return None

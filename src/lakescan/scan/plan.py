@@ -19,7 +19,14 @@ from lakescan.reader.aggregate import merge
 from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.scan.conversions import ArrowRows
-from lakescan.scan.estimates import Estimates, column_estimates, scaled_bytes, scaled_each, share_of_columns
+from lakescan.scan.estimates import (
+    Estimates,
+    column_estimates,
+    expected_share,
+    scaled_bytes,
+    scaled_each,
+    share_of_columns,
+)
 from lakescan.scan.packing import ROW_COUNT, TARGET_BYTES, WHOLE, PackedTasks, packed
 from lakescan.scan.partitioning import MOST_KEYS, KeyedTasks, is_key, keys_of, tasks_by_key
 from lakescan.scan.pruning import PlannedFiles, rows_left, stored_rows
@@ -177,17 +184,23 @@ class Plan(ArrowRows):
         return file_fates(self)
 
     def estimates(self, with_columns: bool = False) -> Estimates:
-        """What the optimizer may know: bytes and rows of the files that are read, and of their columns if wanted.
+        """What the optimizer may know: bytes and rows that are expected, and what the log says of columns if wanted.
 
-        How many groups an aggregation has is not known.
+        How many groups an aggregation has is not known. Whoever knows columns works out by itself what filters leave.
         """
         files = self.planned.files
         size = scaled_bytes(files, self.spec.output, self.spec.snapshot.schema)
         if not self.spec.settings.statistics or self.spec.aggregation is not None:
             return Estimates(size, None, {})
         rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
-        columns = column_estimates(self.planned.snapshot, files, self.spec.output) if with_columns else {}
-        return Estimates(size, rows, columns)
+        if with_columns:
+            return Estimates(size, rows, column_estimates(self.planned.snapshot, files, self.spec.output))
+        return Estimates(int(size * self.expected_share), None if rows is None else int(rows * self.expected_share), {})
+
+    @cached_property
+    def expected_share(self) -> float:
+        """Which part of the rows of the files that are read is expected to pass the filters."""
+        return expected_share(self.planned, self.spec.may_match)
 
     @cached_property
     def runtime_columns(self) -> tuple[str, ...]:

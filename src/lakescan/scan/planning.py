@@ -1,7 +1,7 @@
 """From what is asked to what will be read: the one way from a `ScanSpec` to a `Plan`.
 
-Files are pruned, then chosen for a limit, an offset, a top-n or an aggregation. A step only ever drops files that
-cannot change the answer.
+Files are pruned, of a sample only its own are taken, then they are chosen for a limit, an offset, a top-n or an
+aggregation. A step only ever drops files that cannot change the answer.
 """
 
 from dataclasses import replace
@@ -56,7 +56,7 @@ def _counted(spec: ScanSpec, how: Aggregation) -> tuple[pa.Table, PlannedFiles] 
     """What metadata answers without the paths of files; None where it does not know all, or knows paths as soon."""
     if how.needs_rows or spec.may_match != TRUE or not spec.settings.aggregates:
         return None
-    if spec.limit is not None or spec.offset:
+    if spec.limit is not None or spec.offset or spec.sample is not None:
         return None
     columns = [*how.keys, *(one.column for one in how.aggregates if one.column is not None)]
     by_partition = any(column.path[0] in spec.snapshot.partition_columns for column in columns)
@@ -78,8 +78,8 @@ def at_run_time(made: Plan, predicate: Predicate | str) -> Plan:
 
 def _planned(spec: ScanSpec) -> PlannedFiles:
     if spec.limit is not None and not spec.offset and spec.top is None:
-        return plan_limit(spec.snapshot, spec.may_match, spec.limit, spec.settings)
-    planned = plan_files(spec.snapshot, spec.may_match, spec.settings)
+        return plan_limit(spec.snapshot, spec.may_match, spec.limit, spec.settings, spec.sample)
+    planned = plan_files(spec.snapshot, spec.may_match, spec.settings, sample=spec.sample)
     if spec.offset:
         return after_offset(planned, spec.offset)
     return planned if spec.top is None else keep_top_n(planned, spec.may_match, spec.top)

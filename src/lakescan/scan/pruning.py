@@ -1,7 +1,8 @@
-"""Files that may hold a row of a scan: pruned by partition, statistics and deletion.
+"""Files that may hold a row of a scan: pruned by partition, statistics and deletion, and of a sample only its own.
 
-A step only ever drops files that cannot change the answer. All of it is columns: no file becomes a Python
-object here, so a million files are planned about as fast as their statistics can be read.
+A step only ever drops files that cannot change the answer; a sample's are chosen by their paths alone. All of it is
+columns: no file becomes a Python object here, so a million files are planned about as fast as their statistics can be
+read.
 """
 
 import time
@@ -17,12 +18,14 @@ from lakescan.scan.file_filters import FileFilter, PartitionFilter, StatisticsFi
 from lakescan.scan.file_statistics import FileStatistics, has_bounds
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.report import NUMBER, TABLE, Step
+from lakescan.scan.sample import Sample
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.types.columns import member
 from lakescan.types.schema import field_at
 
 ALL = Settings()
+_MANY = 1024
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,15 @@ class PlannedFiles:
         return PlannedFiles(self.snapshot, files, steps, self.planning_ms + spent, skip_rows)
 
 
-def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = ALL, listed: str = TABLE) -> PlannedFiles:
-    """The files that may hold a row for which `predicate` is true; the first step is what the snapshot lists."""
+def plan_files(
+    snapshot: Snapshot,
+    predicate: Predicate,
+    settings: Settings = ALL,
+    listed: str = TABLE,
+    sample: Sample | None = None,
+) -> PlannedFiles:
+    """The files, of a sample only its own, that may hold a row for which `predicate` is true; the first step is what
+    the snapshot lists."""
     began = time.perf_counter()
     todo = _steps(snapshot, predicate, settings)
     steps = []
@@ -67,6 +77,10 @@ def plan_files(snapshot: Snapshot, predicate: Predicate, settings: Settings = AL
             continue
         files = files.filter(_kept(snapshot, files, step))
         steps.append(_step(name, files))
+    if sample is not None:
+        # Fewer paths are looked at after the filter's steps; which of them are taken does not depend on these.
+        files = files.filter(sample.keeps(files["path"]))
+        steps.append(_step("sample", files))
     deleted = _with_every_row_deleted(snapshot, files)
     if deleted is not None:
         files = files.filter(pc.invert(deleted))
@@ -131,6 +145,13 @@ def derived_from(snapshot: Snapshot, by_data: Predicate) -> Predicate:
     from lakescan.scan.generated_columns import derived_filter
 
     return derived_filter(by_data, generated, snapshot.partition_columns, snapshot.schema)
+
+
+def some_of(files: pa.Table) -> pa.Table:
+    """The files or, of many, as many from all over the list as tell what the others are like."""
+    if files.num_rows <= _MANY:
+        return files
+    return files.take(pa.array(np.linspace(0, files.num_rows - 1, _MANY).astype(np.int64)))
 
 
 def matching_partitions(files: pa.Table, predicate: Predicate) -> pa.Table:

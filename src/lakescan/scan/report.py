@@ -21,6 +21,7 @@ STEPS = (
     "partitions",
     "generated columns",
     "statistics",
+    "sample",
     "deletion vectors",
     "metadata",
     "limit",

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from lakescan.predicate import TRUE, Bounds, Column, Predicate, columns_of, may_match, split_by_columns
 from lakescan.scan.file_statistics import FileStatistics, has_bounds
 from lakescan.scan.packing import OPEN_BYTES, total_bytes
-from lakescan.scan.pruning import PlannedFiles, matching_partitions, statistics_for
+from lakescan.scan.pruning import PlannedFiles, matching_partitions, some_of, statistics_for
 from lakescan.types.columns import member
 
 MOST_VALUES = 10_000
@@ -27,8 +27,6 @@ MOST_VALUES = 10_000
 _WORTH_BYTES = 40 << 20
 # A value that is asked for may be in no greater share of the files.
 _LARGEST_SHARE = 0.5
-# Of more files than this a part tells.
-_SAMPLE = 1024
 
 
 def narrowed(planned: PlannedFiles, predicate: Predicate, by_statistics: bool) -> PlannedFiles:
@@ -47,7 +45,7 @@ def separating_columns(planned: PlannedFiles, output: pa.Schema, by_statistics: 
     files, snapshot = planned.files, planned.snapshot
     if files.num_rows < 2 or total_bytes(files["size"].to_numpy()) + files.num_rows * OPEN_BYTES < _WORTH_BYTES:
         return []
-    sample = _sampled(files)
+    sample = some_of(files)
     names = [field.name for field in output if has_bounds(field.type)]
     by_partition = [name for name in names if name in snapshot.partition_columns]
     by_data = [name for name in names if name not in snapshot.partition_columns] if by_statistics else []
@@ -86,9 +84,3 @@ def _ranks(bounds: Bounds) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.floa
     low, high = places[:half], places[half:]
     either = unknown[:half] | unknown[half:]
     return np.where(either, -np.inf, low), np.where(either, np.inf, high)
-
-
-def _sampled(files: pa.Table) -> pa.Table:
-    if files.num_rows <= _SAMPLE:
-        return files
-    return files.take(pa.array(np.linspace(0, files.num_rows - 1, _SAMPLE).astype(np.int64)))

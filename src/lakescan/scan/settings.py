@@ -1,7 +1,8 @@
 """The switches: which pushdowns a scan may use. All are on unless a setting says otherwise.
 
 A setting is named `lakescan.pushdown.<switch>` (or `lakescan.planning.…`), as a Spark conf, where it may
-also begin with `spark.`, or as a read option. Switching a pushdown off changes what is read, never the answer.
+also begin with `spark.`, or as a read option. Switching a pushdown off changes what is read, never the answer; what
+only a pushdown can answer, `TABLESAMPLE SYSTEM`, Spark refuses then.
 A name that begins with `lakescan.` and is not known is an error: a mistyped switch must not go unnoticed.
 """
 
@@ -20,6 +21,7 @@ _SWITCHES = "lakescan.pushdown."
 _THREADS = "lakescan.planning.threads"
 _KEPT = "lakescan.planning.kept.bytes"
 _BY_PARTITION = "lakescan.planning.by_partition"
+_STORE_FILES = "lakescan.planning.store_files"
 _DISTRIBUTED = "lakescan.replay.distributed.files"
 _DISTRIBUTED_FILES = 5_000_000
 
@@ -38,6 +40,7 @@ class Settings:
     generated_columns: bool = _switch("A filter on a base column filters the partition column generated from it.")
     runtime_filters: bool = _switch("Values that a join finds at run time skip files.")
     columns: bool = _switch("Only the columns and nested fields that a query needs are read.", of_streams=True)
+    sample: bool = _switch("[`TABLESAMPLE SYSTEM`](skipping.md#samples) takes whole files; off, Spark refuses it.")
     limit: bool = _switch("`LIMIT` reads the fewest files that surely fill it.")
     offset: bool = _switch("`OFFSET` without `LIMIT` drops whole files.")
     top_n: bool = _switch("`ORDER BY … LIMIT n` reads the files that can hold one of the first n rows.")
@@ -47,11 +50,15 @@ class Settings:
         "[What Spark's own Parquet reader can read](reading.md#which-process-reads) is read by it, without a worker.",
         of_streams=True,
     )
-    statistics: bool = _switch("The optimizer is told rows and columns' statistics, not only bytes.")
+    statistics: bool = _switch(
+        "The optimizer is told rows, columns' statistics and what filters may leave, not only bytes."
+    )
     planning_threads: int = 4
     kept_bytes: int = DEFAULT_BYTES
     by_partition: bool = False
     """Whether each task has rows of one partition value, for joins that need no shuffle then."""
+    store_files: bool = False
+    """Whether executors read files in a store too, by Hadoop's file systems."""
     distributed_files: int = _DISTRIBUTED_FILES
 
     @staticmethod
@@ -112,12 +119,17 @@ def _options() -> Options:
         "Each task has rows of one [partition value](skipping.md#joins-without-a-shuffle), and Spark is told so: joins "
         "and aggregates by partition columns shuffle nothing. `false` unless it is given."
     )
+    store_files = (
+        "Files in a store too are read by Spark's own Parquet reader, through "
+        "[Hadoop's file system](stores.md#files-that-executors-read-by-hadoop). `false` unless it is given."
+    )
     files = Value(f"a number of files, at least 1; {_DISTRIBUTED_FILES} unless it is given")
     replays = "From how many files on [executors replay a log](planning.md#on-the-executors), and not the driver."
     planning = [
         Option(_THREADS, batch, threads, says, (f"spark.{_THREADS}",)),
         Option(_KEPT, batch, size, keeps, (f"spark.{_KEPT}",)),
         Option(_BY_PARTITION, batch, TRUE_OR_FALSE, by_partition, (f"spark.{_BY_PARTITION}",)),
+        Option(_STORE_FILES, batch, TRUE_OR_FALSE, store_files, (f"spark.{_STORE_FILES}",)),
         Option(_DISTRIBUTED, batch, files, replays, (f"spark.{_DISTRIBUTED}",)),
     ]
     return Options("", (*switches, *planning))

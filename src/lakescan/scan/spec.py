@@ -1,4 +1,4 @@
-"""What is asked of a snapshot: columns, filters, limit, top-n, an aggregation, and what the planner may use.
+"""What is asked of a snapshot: columns, a sample, filters, limit, top-n, an aggregation, and what the planner may use.
 
 A `ScanSpec` is a value. It opens no file and plans nothing; `scan.planning.plan` makes a `Plan` of it. Two specs
 with the same token ask for the same rows of the same version, so one plan can serve both.
@@ -16,6 +16,7 @@ from lakescan.predicate.readable import readable
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
 from lakescan.scan.executors import Executors
+from lakescan.scan.sample import Sample
 from lakescan.scan.settings import Settings
 from lakescan.show.text import shown
 
@@ -33,6 +34,8 @@ class ScanSpec:
     snapshot: "Snapshot"
     output: pa.Schema
     """The columns that rows have when they leave or, of an aggregation, that it reads."""
+    sample: Sample | None = None
+    """Only rows of these files; whatever else is asked is asked of them."""
     filter: Predicate = TRUE
     """Only rows for which this is true."""
     skip: Predicate = TRUE
@@ -80,7 +83,7 @@ class ScanSpec:
             f"{aggregated}{self.snapshot.token} "
             f"[{_named_types(self.output)}] "
             f"filter={_digest(self.filter)} skip={_digest(conjoin([self.skip, self.runtime]))} "
-            f"limit={self.limit} offset={self.offset} top={self.top}"
+            f"limit={self.limit} offset={self.offset} top={self.top} sample={self.sample!r}"
         )
 
     @property
@@ -91,7 +94,13 @@ class ScanSpec:
         pushed = [
             f"{name}=[{_beginning(readable(predicate))}]" for name, predicate in filters.items() if predicate != TRUE
         ]
-        others = {"limit": self.limit, "top": self.top, "offset": self.offset or None, "aggregates": self.aggregation}
+        others = {
+            "sample": self.sample,
+            "limit": self.limit,
+            "top": self.top,
+            "offset": self.offset or None,
+            "aggregates": self.aggregation,
+        }
         pushed += [f"{name}=[{what}]" for name, what in others.items() if what is not None]
         snapshot = self.snapshot
         return shown(" ".join([f"lakescan {snapshot.format} {snapshot.location}@{snapshot.version}", *pushed]))

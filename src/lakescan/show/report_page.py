@@ -20,6 +20,7 @@ _READ_COLOUR = "#3b82f6"
 _COLOURS = {
     "partitions": "#e69f00",
     "statistics": "#009e73",
+    "sample": "#0f766e",
     "generated columns": "#cc79a7",
     "deletion vectors": "#d55e00",
     "limit": "#b8a500",

@@ -36,6 +36,6 @@ class DeltaFiles:
         paths = pieces["path"]
         if pc.any(pc.match_substring(paths, "%")).as_py():
             paths = pa.chunked_array([pa.array(map(stored_path, paths.to_pylist()), pa.string())])
-        files = undeleted_files(self.storage.local_paths(paths))
+        files = undeleted_files(self.storage.plain_paths(paths))
         deleted = pieces["deletion_vector"]
         return files if deleted.null_count == len(deleted) else with_vectors(self.storage, files, deleted)

@@ -107,7 +107,7 @@ def with_vectors(storage: Storage, files: pa.Table, vectors: pa.ChunkedArray) ->
     texts = pc.binary_join_element_wise(member(vectors, "storageType"), member(vectors, "pathOrInlineDv"), "")
     coded = texts.combine_chunks().dictionary_encode()
     stored, inline = zip(*map(_place, coded.dictionary.to_pylist()), strict=True)
-    paths = storage.local_paths(pa.chunked_array([pa.array(stored, pa.string())]))
+    paths = storage.plain_paths(pa.chunked_array([pa.array(stored, pa.string())]))
     columns = {
         "vector_file": paths.take(coded.indices),
         "vector": pa.chunked_array([pa.array(inline, pa.binary()).take(coded.indices)]),

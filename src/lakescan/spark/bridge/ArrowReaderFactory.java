@@ -12,11 +12,13 @@ import org.apache.arrow.vector.Float4Vector;
 import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.ValueVector;
 import org.apache.arrow.vector.VarCharVector;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
 import org.apache.spark.api.python.ChainedPythonFunctions;
 import org.apache.spark.api.python.PythonEvalType;
 import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.rdd.InputFileBlockHolder$;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -33,6 +35,7 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.SerializableConfiguration;
 import org.apache.spark.util.TaskCompletionListener;
 
 import org.slf4j.Logger;
@@ -61,6 +64,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final StructType partitions;
   private final int[] places;
   private final byte[] filters;
+  private Broadcast stores;
 
   /** The last four are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
   public ArrowReaderFactory(
@@ -102,8 +106,14 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
         : new PlainReader(this, task.index(), told);
   }
 
+  /** From now on {@link PlainFiles} opens files in a store too, with this configuration of Hadoop's. */
+  public void openStores(Broadcast configuration) {
+    stores = configuration;
+  }
+
   private PlainFiles plainFiles() throws IOException {
-    return new PlainFiles(stored, partitions, places, filters);
+    Configuration told = stores == null ? null : ((SerializableConfiguration) stores.value()).value();
+    return new PlainFiles(stored, partitions, places, filters, told);
   }
 
   /** A reader in a worker of some pieces of the task's block, of the first of them from a row of its file on. */

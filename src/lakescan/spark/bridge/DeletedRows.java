@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.util.zip.CRC32;
 
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.roaringbitmap.PeekableIntIterator;
 import org.roaringbitmap.RoaringBitmap;
@@ -18,6 +19,8 @@ import org.roaringbitmap.RoaringBitmap;
 public final class DeletedRows {
   private static final int FORMAT = 1;
   private static final int MAGIC = 1681511377;
+  /** An array has no more, with a size, a checksum and a format around the vector. */
+  private static final long MOST_BYTES = Integer.MAX_VALUE - 64;
 
   private final RoaringBitmap bitmap;
   private final long last;
@@ -46,26 +49,42 @@ public final class DeletedRows {
   }
 
   /** The bytes of a vector that is stored in a file behind its size and before its checksum. */
-  public static byte[] stored(File file, long offset, long size) throws IOException {
-    // Whoever opens a pipe waits until somebody writes to it.
-    if (!file.isFile() || size < 0 || size > Integer.MAX_VALUE - 8) {
+  public static byte[] stored(String file, long offset, long size, Configuration settings) throws IOException {
+    if (size < 0 || size > MOST_BYTES) {
       throw new IOException(file + " cannot hold a deletion vector of " + size + " bytes");
+    }
+    int length = (int) size + 8;
+    byte[] read =
+        file.startsWith("/")
+            ? read(new File(file), offset, length)
+            : StoreFiles.read(StoreFiles.pathOf(file), settings, offset, length);
+    DataInputStream input = new DataInputStream(new ByteArrayInputStream(read));
+    if (input.read() != FORMAT || input.readInt() != size) {
+      throw new IOException(file + " has no deletion vector of " + size + " bytes at " + offset);
+    }
+    byte[] vector = new byte[(int) size];
+    input.readFully(vector);
+    CRC32 sum = new CRC32();
+    sum.update(vector, 0, vector.length);
+    if ((int) sum.getValue() != input.readInt()) {
+      throw new IOException(file + " has a deletion vector at " + offset + " with another checksum");
+    }
+    return vector;
+  }
+
+  /** Some bytes of a file, and before them its first. */
+  private static byte[] read(File file, long offset, int length) throws IOException {
+    // Whoever opens a pipe waits until somebody writes to it.
+    if (!file.isFile() || file.length() - offset < length) {
+      throw new IOException(file + " ends before byte " + (offset + length));
     }
     RandomAccessFile opened = new RandomAccessFile(file, "r");
     try {
-      int format = opened.read();
+      byte[] bytes = new byte[1 + length];
+      opened.readFully(bytes, 0, 1);
       opened.seek(offset);
-      if (format != FORMAT || opened.readInt() != size || opened.length() - offset < size + 8) {
-        throw new IOException(file + " has no deletion vector of " + size + " bytes at " + offset);
-      }
-      byte[] vector = new byte[(int) size];
-      opened.readFully(vector);
-      CRC32 sum = new CRC32();
-      sum.update(vector, 0, vector.length);
-      if ((int) sum.getValue() != opened.readInt()) {
-        throw new IOException(file + " has a deletion vector at " + offset + " with another checksum");
-      }
-      return vector;
+      opened.readFully(bytes, 1, length);
+      return bytes;
     } finally {
       opened.close();
     }
@@ -110,31 +129,23 @@ public final class DeletedRows {
 
     /** Selects those of `count` rows from `first` of the file on that are left; numbers count from `first`. */
     public void select(long first, int count, Selection into) {
-      int total = 0;
       int at = 0;
-      int[] rows = into.rows;
       deleted.advanceIfNeeded((int) first);
       while (deleted.hasNext() && deleted.peekNext() < first + count) {
         int gone = (int) (deleted.next() - first);
-        while (at < gone) {
-          rows[total++] = at++;
-        }
+        into.add(at, gone - at);
         at = gone + 1;
       }
-      while (at < count) {
-        rows[total++] = at++;
-      }
-      into.count = total;
+      into.add(at, count - at);
     }
 
     /** Selects those of `count` rows that are left; `positions` has their places in the file, in order. */
     public void select(ColumnVector positions, int count, Selection into) {
-      into.count = 0;
       for (int at = 0; at < count; at++) {
         int position = (int) positions.getLong(at);
         deleted.advanceIfNeeded(position);
         if (!deleted.hasNext() || deleted.peekNext() != position) {
-          into.rows[into.count++] = at;
+          into.add(at, 1);
         }
       }
     }

@@ -11,8 +11,11 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
@@ -39,7 +42,7 @@ public final class FilePiece {
   private long vectorRows;
 
   private FilePiece(ColumnVector[] columns, int row, InternalRow partition) {
-    this.path = columns[0].isNullAt(row) ? null : new Path("file", null, columns[0].getUTF8String(row).toString());
+    this.path = columns[0].isNullAt(row) ? null : StoreFiles.pathOf(columns[0].getUTF8String(row).toString());
     this.start = columns[1].getLong(row);
     this.length = columns[2].getLong(row);
     this.saidSize = columns[3].isNullAt(row) ? 0 : columns[3].getLong(row);
@@ -84,10 +87,20 @@ public final class FilePiece {
     return made;
   }
 
-  /** Whoever opens a pipe waits until somebody writes to it; a file of another size is another file. */
-  public void checkSize() throws IOException {
+  /** The file. Whoever opens a pipe waits until somebody writes to it; a file of another size is another file. */
+  public HadoopInputFile file(Configuration settings) throws IOException {
+    if (StoreFiles.isInStore(path)) {
+      FileStatus file = StoreFiles.look(path, settings);
+      checkSize(file.isFile(), file.getLen());
+      return HadoopInputFile.fromStatus(file, settings);
+    }
     File file = new File(path.toUri().getPath());
-    if (!file.isFile() || (saidSize != 0 && saidSize != file.length())) {
+    checkSize(file.isFile(), file.length());
+    return HadoopInputFile.fromPath(path, settings);
+  }
+
+  private void checkSize(boolean isFile, long size) throws IOException {
+    if (!isFile || (saidSize != 0 && saidSize != size)) {
       throw new IOException(path + " is not the file that the log speaks of");
     }
   }
@@ -99,7 +112,7 @@ public final class FilePiece {
   }
 
   /** Which of the file's rows are not wanted, null where all are. */
-  public DeletedRows deletedRows(long rows) throws IOException {
+  public DeletedRows deletedRows(long rows, Configuration settings) throws IOException {
     if (vectorFile == null && vector == null) {
       return null;
     }
@@ -107,7 +120,7 @@ public final class FilePiece {
     byte[] bytes =
         vector != null
             ? Arrays.copyOf(vector, (int) Math.max(0, Math.min(vector.length, vectorSize)))
-            : DeletedRows.stored(new File(vectorFile), vectorOffset, vectorSize);
+            : DeletedRows.stored(vectorFile, vectorOffset, vectorSize, settings);
     DeletedRows deleted = new DeletedRows(bytes, vectorSize, vectorRows);
     deleted.checkRows(rows);
     return deleted;

@@ -15,7 +15,6 @@ import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.ParquetInputFormat;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
-import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.spark.deploy.SparkHadoopUtil;
 import org.apache.spark.rdd.InputFileBlockHolder$;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
@@ -51,12 +50,17 @@ public final class PlainFiles {
    * Column `at` of a batch is column `places[at]` of the stored ones and, behind them, the partition's. `filters` are
    * for {@link PushedFilters}, null where there are none.
    */
-  public PlainFiles(StructType stored, StructType partitions, int[] places, byte[] filters) throws IOException {
+  public PlainFiles(
+      StructType stored, StructType partitions, int[] places, byte[] filters, Configuration stores)
+      throws IOException {
     this.stored = stored;
     this.partitions = partitions;
     this.places = places;
     this.columns = new StoredColumns(stored);
     this.settings = settings();
+    if (stores != null) {
+      StoreFiles.use(stores, settings);
+    }
     this.context = context(settings);
     if (filters == null) {
       this.filters = null;
@@ -80,8 +84,7 @@ public final class PlainFiles {
     }
     // Options that are not made of settings would be made of all that Hadoop finds in XML files, for each file.
     ParquetReadOptions options = HadoopReadOptions.builder(settings, piece.path).build();
-    piece.checkSize();
-    ParquetFileReader file = ParquetFileReader.open(HadoopInputFile.fromPath(piece.path, settings), options);
+    ParquetFileReader file = ParquetFileReader.open(piece.file(settings), options);
     try {
       return chosen(piece, file);
     } finally {
@@ -102,7 +105,7 @@ public final class PlainFiles {
     if (filtered && (pages == null || !PageFilter.skipsHalf(pages, stored, file, piece))) {
       return null;
     }
-    return new Rows(piece, footer.getBlocks(), piece.deletedRows(rows), pages, this);
+    return new Rows(piece, footer.getBlocks(), piece.deletedRows(rows, settings), pages, this);
   }
 
   /** Made where a file is to be filtered: to generate and look up its code takes longer than to look at pages. */
@@ -265,24 +268,25 @@ public final class PlainFiles {
 
     /** The columns without the rows that are not selected; those of the partition are the same in every row. */
     private ColumnVector[] left(int count) {
-      if (!selection.hasLongRuns()) {
-        return selected;
-      }
+      boolean hasLongRuns = selection.hasLongRuns();
+      boolean isListed = false;
       ColumnVector[] values = new ColumnVector[whole.length];
       for (int at = 0; at < values.length; at++) {
         boolean isStored = files.places[at] < files.stored.length();
-        boolean isMoved = isStored && selection.move((WritableColumnVector) whole[at], count);
+        boolean isMoved = hasLongRuns && isStored && selection.move((WritableColumnVector) whole[at], count);
         values[at] = isMoved ? whole[at] : selected[at];
+        isListed |= isStored && !isMoved;
+      }
+      if (isListed) {
+        selection.list();
       }
       return values;
     }
 
     private void select(int count) {
+      selection.clear();
       if (live == null) {
-        selection.count = count;
-        for (int at = 0; files.filters != null && at < count; at++) {
-          selection.rows[at] = at;
-        }
+        selection.add(0, count);
       } else if (positions == null) {
         live.select(position - count, count, selection);
       } else {
@@ -300,6 +304,7 @@ public final class PlainFiles {
       if (!column.hasNull()) {
         return;
       }
+      selection.list();
       int passed = 0;
       for (int at = 0; at < selection.count; at++) {
         int row = selection.rows[at];
@@ -307,10 +312,11 @@ public final class PlainFiles {
           selection.rows[passed++] = row;
         }
       }
-      selection.count = passed;
+      selection.keep(passed);
     }
 
     private void filter(BasePredicate filter, ColumnarBatch batch) {
+      selection.list();
       int passed = 0;
       for (int at = 0; at < selection.count; at++) {
         int row = selection.rows[at];
@@ -318,7 +324,7 @@ public final class PlainFiles {
           selection.rows[passed++] = row;
         }
       }
-      selection.count = passed;
+      selection.keep(passed);
     }
 
     /** No batch has rows of two row groups; where pages are left out, Spark's reader says which rows it has. */

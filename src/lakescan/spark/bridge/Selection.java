@@ -18,12 +18,14 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * Rows of a batch by number, in order: the first `count` of `rows`. Where they lie in few runs, a column's values are
- * moved together (whoever asks for them then asks Spark's own vectors); where not, {@link SelectedColumn} looks each up.
+ * Rows of a batch, in order: as runs of neighbours, and by number where somebody has to look at each of them. Where they
+ * lie in few runs, a column's values are moved together (whoever asks for them then asks Spark's own vectors); where not,
+ * {@link SelectedColumn} looks each up.
  */
 public final class Selection {
   private static final int SHORT_RUN = 16;
 
+  /** The first `count` are the selected ones, once they are {@link #list listed}. */
   public final int[] rows;
   public int count;
   private final int[] starts;
@@ -36,21 +38,49 @@ public final class Selection {
     this.lengths = new int[most];
   }
 
+  public void clear() {
+    count = 0;
+    runs = 0;
+  }
+
+  /** Selects `length` rows more, which are behind those that are selected. */
+  public void add(int start, int length) {
+    if (length == 0) {
+      return;
+    }
+    if (runs > 0 && starts[runs - 1] + lengths[runs - 1] == start) {
+      lengths[runs - 1] += length;
+    } else {
+      starts[runs] = start;
+      lengths[runs++] = length;
+    }
+    count += length;
+  }
+
+  /** Writes down each row's number. */
+  public void list() {
+    int to = 0;
+    for (int run = 0; run < runs; run++) {
+      for (int at = 0; at < lengths[run]; at++) {
+        rows[to++] = starts[run] + at;
+      }
+    }
+  }
+
+  /** Keeps the first `left` of the listed rows, which somebody has put there. */
+  public void keep(int left) {
+    clear();
+    for (int at = 0; at < left; at++) {
+      add(rows[at], 1);
+    }
+  }
+
   public static int childrenOf(DataType type) {
     return type instanceof StructType ? ((StructType) type).length() : 0;
   }
 
   /** Whether the rows lie in runs that are long enough for values to be moved. */
   public boolean hasLongRuns() {
-    runs = 0;
-    for (int at = 0; at < count; at++) {
-      if (at > 0 && rows[at] == rows[at - 1] + 1) {
-        lengths[runs - 1]++;
-      } else {
-        starts[runs] = rows[at];
-        lengths[runs++] = 1;
-      }
-    }
     return runs * SHORT_RUN <= count;
   }
 
@@ -80,9 +110,7 @@ public final class Selection {
     } else if (type instanceof BooleanType || type instanceof ByteType) {
       moveBytes(column, all);
     } else if (type instanceof StringType || type instanceof BinaryType || isDecimal) {
-      for (int at = 0; at < count; at++) {
-        column.putArray(at, column.getArrayOffset(rows[at]), column.getArrayLength(rows[at]));
-      }
+      moveTexts(column);
     } else {
       return false;
     }
@@ -94,13 +122,24 @@ public final class Selection {
 
   private void moveNulls(WritableColumnVector column) {
     boolean[] nulls = new boolean[count];
-    for (int at = 0; at < count; at++) {
-      nulls[at] = column.isNullAt(rows[at]);
+    for (int run = 0, to = 0; run < runs; run++) {
+      for (int at = 0; at < lengths[run]; at++) {
+        nulls[to++] = column.isNullAt(starts[run] + at);
+      }
     }
     column.putNotNulls(0, count);
     for (int at = 0; at < count; at++) {
       if (nulls[at]) {
         column.putNull(at);
+      }
+    }
+  }
+
+  private void moveTexts(WritableColumnVector column) {
+    for (int run = 0, to = 0; run < runs; run++) {
+      for (int at = 0; at < lengths[run]; at++, to++) {
+        int row = starts[run] + at;
+        column.putArray(to, column.getArrayOffset(row), column.getArrayLength(row));
       }
     }
   }

@@ -4,6 +4,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +19,13 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.expressions.FieldReference;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomTaskMetric;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MetadataBuilder;
@@ -67,9 +74,60 @@ public final class SparkState {
     return text.toString();
   }
 
-  /** The name of an object's class, without its package. */
-  public String kindOf(Object object) {
-    return object.getClass().getSimpleName();
+  /** The number of the thread that waits for the callback in which this is asked. */
+  public long thread() {
+    return Thread.currentThread().getId();
+  }
+
+  /** Whether that is the thread of a stream. */
+  public boolean isOfAStream() {
+    return Thread.currentThread().getName().startsWith("stream execution thread");
+  }
+
+  /** An object of Python's that is asked once for what does not change: see {@link Remembered}. */
+  public Object remembered(Object python, String always, String atFirst) {
+    return Remembered.of(python, always, atFirst);
+  }
+
+  /** Expressions, or one, for Python. Py4J finds no method for an array of a subclass, so arrays come as objects. */
+  public String described(Object expressions, int mostValues) throws IOException {
+    Object[] all = expressions instanceof Object[] ? (Object[]) expressions : new Object[] {expressions};
+    return DescribedExpressions.of(all, mostValues);
+  }
+
+  public String describedAggregation(Aggregation aggregation) throws IOException {
+    return DescribedExpressions.of(aggregation);
+  }
+
+  /** Those of some predicates whose numbers are given, a comma between them, behind others that may be null. */
+  public Predicate[] chosen(Object before, Object predicates, String numbers) {
+    Predicate[] known = before == null ? new Predicate[0] : (Predicate[]) before;
+    String[] wanted = numbers.isEmpty() ? new String[0] : numbers.split(",");
+    Predicate[] all = (Predicate[]) Arrays.copyOf(known, known.length + wanted.length);
+    for (int at = 0; at < wanted.length; at++) {
+      all[known.length + at] = ((Predicate[]) predicates)[Integer.parseInt(wanted[at])];
+    }
+    return all;
+  }
+
+  /** Columns by their names, a NUL behind each. */
+  public NamedReference[] references(String names) {
+    String[] parts = names.isEmpty() ? new String[0] : names.split("\0");
+    NamedReference[] columns = new NamedReference[parts.length];
+    for (int at = 0; at < parts.length; at++) {
+      columns[at] = FieldReference.column(parts[at]);
+    }
+    return columns;
+  }
+
+  /** What Spark is told of its metrics: names and values, a NUL behind each. */
+  public CustomTaskMetric[] metricValues(String told) {
+    String[] words = told.isEmpty() ? new String[0] : told.split("\0");
+    CustomTaskMetric[] values = new CustomTaskMetric[words.length / 2];
+    for (int at = 0; at < values.length; at++) {
+      values[at] = new PythonCustomTaskMetric(words[2 * at], Long.parseLong(words[2 * at + 1]));
+    }
+    return values;
   }
 
   /** The parts of a table's name, a NUL between them. */
@@ -91,6 +149,17 @@ public final class SparkState {
       if (name.startsWith(prefix) || name.startsWith("spark." + prefix)) {
         text.append(name).append('\0').append(setting.getValue()).append('\0');
       }
+    }
+    return text.toString();
+  }
+
+  /** The names and values of a map, a NUL behind each. */
+  public String words(Map map) {
+    StringBuilder text = new StringBuilder();
+    Iterator entries = map.entrySet().iterator();
+    while (entries.hasNext()) {
+      Map.Entry entry = (Map.Entry) entries.next();
+      text.append(entry.getKey()).append('\0').append(entry.getValue()).append('\0');
     }
     return text.toString();
   }

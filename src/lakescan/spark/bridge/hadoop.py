@@ -28,7 +28,7 @@ from lakescan.spark.bridge.jvm import Bridge
 _S3, _OF_SPARK = "fs.s3a.", "spark.hadoop."
 _OF_BUCKETS = _S3 + "bucket."
 _PRESETS = "core-default.xml"
-_STORES = "security.credential.provider.path"
+CREDENTIAL_STORES = "security.credential.provider.path"
 
 
 def storage_at(bridge: Bridge, path: str | os.PathLike[str], options: Mapping[str, object] | None = None) -> Storage:
@@ -64,11 +64,11 @@ def _below(bridge: Bridge, told: Any, prefix: str) -> dict[str, str]:
 
 def _stored(bridge: Bridge, told: Any, own: Mapping[str, str], prefix: str) -> dict[str, str]:
     """The secrets in the credential stores that the session names, by the names of options; they come before others."""
-    shared = [told.get(_S3 + _STORES) if prefix == _S3 else None, told.get(f"hadoop.{_STORES}")]
+    shared = [told.get(_S3 + CREDENTIAL_STORES) if prefix == _S3 else None, told.get(f"hadoop.{CREDENTIAL_STORES}")]
     found = _secrets(bridge, told, ",".join(filter(None, shared)), prefix)
     for name, path in own.items():
-        bucket = name.removeprefix(_OF_BUCKETS).removesuffix(f".{_STORES}")
-        if name == f"{_OF_BUCKETS}{bucket}.{_STORES}":
+        bucket = name.removeprefix(_OF_BUCKETS).removesuffix(f".{CREDENTIAL_STORES}")
+        if name == f"{_OF_BUCKETS}{bucket}.{CREDENTIAL_STORES}":
             # What a bucket's own store says of all buckets is meant for that one.
             for secret, value in _secrets(bridge, told, path, prefix).items():
                 mine = secret if secret.startswith(_OF_BUCKETS) else f"{_OF_BUCKETS}{bucket}.{secret.removeprefix(_S3)}"
@@ -80,7 +80,7 @@ def _secrets(bridge: Bridge, told: Any, stores: str, prefix: str) -> dict[str, s
     if not stores:
         return {}
     named = bridge.java_class("org.apache.hadoop.conf.Configuration")(told)
-    named.set(f"hadoop.{_STORES}", stores)
+    named.set(f"hadoop.{CREDENTIAL_STORES}", stores)
     found: dict[str, str] = {}
     try:
         factory = bridge.java_class("org.apache.hadoop.security.alias.CredentialProviderFactory")
@@ -92,6 +92,6 @@ def _secrets(bridge: Bridge, told: Any, stores: str, prefix: str) -> dict[str, s
     except Py4JJavaError as error:
         why = " ".join(str(error.java_exception.getMessage()).split())
         raise InvalidOption(
-            f"hadoop.{_STORES}", f"{why}. See that the file is there for the driver, with its password."
+            f"hadoop.{CREDENTIAL_STORES}", f"{why}. See that the file is there for the driver, with its password."
         ) from None
     return found

@@ -34,6 +34,7 @@ _SOURCES = (
     "KeyedPartition",
     "Selection",
     "SelectedColumn",
+    "StoreFiles",
     "DeletedRows",
     "FilePiece",
     "StoredColumns",
@@ -41,6 +42,7 @@ _SOURCES = (
     "PageFilter",
     "PlainFiles",
     "ArrowReaderFactory",
+    "ScanParts",
 )
 # Spark finds the class of a metric by its name.
 _METRICS = ("CountMetric", "SizeMetric")

@@ -4,8 +4,10 @@ Which private class of Spark's is used, and what differs between its versions, i
 """
 
 import os
+import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -28,10 +30,10 @@ from lakescan.errors import (
     UnsupportedType,
 )
 from lakescan.spark.bridge.connections import bound_connections
-from lakescan.spark.bridge.java_classes import count_and_size, executor_class
+from lakescan.spark.bridge.java_classes import count_and_size
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.python_source import finds_by_itself, register, registered_sources
-from lakescan.spark.bridge.trips import known_class, spark_state
+from lakescan.spark.bridge.trips import in_words, known_class, scan_parts, spark_state
 from lakescan.spark.dsv2.plain_files import PlainColumns
 from lakescan.table_names import CATALOG_CLASS
 from lakescan.types.schema import arrow_schema
@@ -42,7 +44,7 @@ EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
 PYTHON = "org.apache.spark.sql.execution.datasources.v2.python."
 _METRIC = "org.apache.spark.sql.connector.metric."
 _PYSPARK_DEFAULT = "python3"
-_PREDICATE = EXPRESSIONS + "filter.Predicate"
+_REMEMBERED = "lakescan.Remembered"
 
 
 class Bridge:
@@ -83,13 +85,6 @@ class Bridge:
             self.java_class("java.lang.reflect.Array").set(array, at, item)
         return array
 
-    def text_of_all(self, array: JavaObject) -> str:
-        """An array's elements as text, a comma and a space between them, in one trip to the JVM."""
-        # Java's own Arrays.toString is not to be had: Py4J finds no method for an array of a subclass.
-        return (
-            str(self.java_class("scala.runtime.ScalaRunTime").stringOf(array)).removeprefix("Array(").removesuffix(")")
-        )
-
     def java_class(self, name: str) -> Any:
         return known_class(self._gateway, name)
 
@@ -109,8 +104,7 @@ class Bridge:
         return java_map
 
     def text_map(self, items: JavaObject) -> dict[str, str]:
-        # Python's own way over a Java map ends with an exception in Java, which takes longer than all the rest.
-        return {str(key): str(items.get(key)) for key in items.keySet().toArray()}
+        return _pairs(spark_state(self).words(items))
 
     def optional_long(self, value: int | None) -> JavaObject:
         optional = self.java_class("java.util.OptionalLong")
@@ -130,11 +124,18 @@ class Bridge:
             java_map.put(reference.column(name), item)
         return java_map
 
-    def no_predicates(self) -> JavaObject:
-        return self.array(_PREDICATE, [])
+    def described(self, expressions: JavaObject, most_values: int) -> str:
+        """Expressions, or one, as `DescribedExpressions.java` tells them."""
+        return str(spark_state(self).described(expressions, most_values))
 
-    def predicates(self, items: Iterable[JavaObject]) -> JavaObject:
-        return self.array(_PREDICATE, items)
+    def described_aggregation(self, aggregation: JavaObject) -> str:
+        return str(spark_state(self).describedAggregation(aggregation))
+
+    def chosen(
+        self, predicates: JavaObject | None, numbers: Iterable[int], before: JavaObject | None = None
+    ) -> JavaObject:
+        """Those of an array of predicates that have these numbers, behind those that were chosen before."""
+        return spark_state(self).chosen(before, predicates, ",".join(map(str, numbers)))
 
     @property
     def parallelism(self) -> int:
@@ -142,18 +143,21 @@ class Bridge:
 
     @property
     def time_zone(self) -> str:
-        return str(self.spark.conf.get("spark.sql.session.timeZone"))
+        return str(self.sql_conf.sessionLocalTimeZone())
+
+    @cached_property
+    def sql_conf(self) -> JavaObject:
+        """The session's settings."""
+        return self.spark._jsparkSession.sessionState().conf()
 
     def confs(self, prefix: str) -> dict[str, str]:
         """The session's settings whose names begin so, with or without `spark.` before them."""
-        conf = self.spark._jsparkSession.sessionState().conf()
-        words = str(spark_state(self).settings(conf, prefix)).split("\0")
-        return dict(zip(words[::2], words[1::2], strict=False))
+        return _pairs(spark_state(self).settings(self.sql_conf, prefix))
 
     @property
     def uses_column_statistics(self) -> bool:
         """Whether the optimizer would look at what is known of columns."""
-        return self.spark.conf.get("spark.sql.cbo.enabled") == "true"
+        return bool(self.sql_conf.cboEnabled())
 
     # Tables and columns
 
@@ -165,10 +169,6 @@ class Bridge:
         *inside, name = str(spark_state(self).partsOf(identifier)).split("\0")
         return tuple(inside), name
 
-    def kind_of(self, java_object: JavaObject) -> str:
-        """The name of the object's class, without its package."""
-        return str(spark_state(self).kindOf(java_object))
-
     def identity_partitions(self, names: Iterable[str]) -> JavaObject:
         return self.identities(names, "Transform")
 
@@ -179,13 +179,12 @@ class Bridge:
         return self.array(EXPRESSIONS + kind, [identity(column(name)) for name in names])
 
     def references(self, names: Iterable[str]) -> JavaObject:
-        column = self.java_class(EXPRESSIONS + "FieldReference").column
-        return self.array(EXPRESSIONS + "NamedReference", [column(name) for name in names])
+        return spark_state(self).references(in_words(names))
 
     @property
     def thread(self) -> int:
         """The number of the JVM's thread that waits for this callback; Python's own threads do not follow it."""
-        return int(self.java_class("java.lang.Thread").currentThread().getId())
+        return int(spark_state(self).thread())
 
     @property
     def query(self) -> JavaObject | None:
@@ -210,7 +209,7 @@ class Bridge:
         given = self.java_class("org.apache.spark.sql.util.CaseInsensitiveStringMap")(self.java_map(options))
         # Spark 4.1 added the time travel that a name may ask for.
         travel = [] if self.spark.version.startswith("4.0") else [none]
-        plan = relations.create(table, none, none, given, *travel)
+        plan = relations.create(self.remembered(table), none, none, given, *travel)
         session = self.spark._jsparkSession
         return DataFrame(self.java_class("org.apache.spark.sql.classic.Dataset").ofRows(session, plan), self.spark)
 
@@ -238,7 +237,7 @@ class Bridge:
         return bool(self._catalogs.contains(name) or self.spark.conf.get(f"spark.sql.catalog.{name}", ""))
 
     def put_catalog(self, name: str, catalog: Proxy | JavaObject) -> None:
-        self._catalogs.put(name, catalog)
+        self._catalogs.put(name, self.remembered(catalog) if isinstance(catalog, Proxy) else catalog)
 
     def remove_catalog(self, name: str) -> None:
         self._catalogs.remove(name)
@@ -255,7 +254,11 @@ class Bridge:
         finally:
             self._context.pythonExec = chosen
 
-    # Objects of ours that come back from Java
+    # Objects of ours that Java has
+
+    def remembered(self, proxy: Proxy) -> JavaObject:
+        """The object as Java is to have it: answers that do not change are asked of Python once."""
+        return spark_state(self).remembered(proxy, ",".join(proxy.ANSWERS_FOR_EVER), ",".join(proxy.ANSWERS_AT_FIRST))
 
     def python_object(self, proxy: JavaObject) -> object | None:
         """The Python object behind a Java proxy, None where Java implements the interface itself."""
@@ -263,7 +266,10 @@ class Bridge:
         if not reflect.isProxyClass(proxy.getClass()):
             return None
         handler = reflect.getInvocationHandler(proxy)
-        if handler.getClass().getName() != "py4j.reflection.PythonProxyHandler":
+        kind = handler.getClass().getName()
+        if kind == _REMEMBERED:
+            return self.python_object(handler.python())
+        if kind != "py4j.reflection.PythonProxyHandler":
             return None
         field = handler.getClass().getDeclaredField("id")
         field.setAccessible(True)
@@ -305,8 +311,7 @@ class Bridge:
         return self.array(_METRIC + "CustomMetric", made)
 
     def metric_values(self, values: dict[str, int]) -> JavaObject:
-        kind = self.java_class(PYTHON + "PythonCustomTaskMetric")
-        return self.array(_METRIC + "CustomTaskMetric", [kind(name, value) for name, value in values.items()])
+        return spark_state(self).metricValues(in_words(word for pair in values.items() for word in map(str, pair)))
 
     # Executors
 
@@ -318,31 +323,22 @@ class Bridge:
         Where it is `limited`, `read` ends by itself at the query's limit. Tasks with `plain` columns may not need it.
         """
         pickled, broadcasts, environment, includes = _prepare_for_python_RDD(self._context, (read, schema))
-        function = self.java_class("org.apache.spark.api.python.SimplePythonFunction")(
+        parts = scan_parts(self)
+        function = parts.function(
             bytearray(pickled),
-            environment,
-            includes,
+            in_words(word for pair in environment.items() for word in pair),
+            in_words(includes),
             self._worker_interpreter,
             self._context.pythonVer,
-            broadcasts,
+            broadcasts or None,
             self._context._javaAccumulator,
         )
-        conf = self.spark._jsparkSession.sessionState().conf()
-        settings = self.java_class("org.apache.spark.sql.execution.python.ArrowPythonRunner").getPythonRunnerConfMap(
-            conf
-        )
-        large = conf.arrowUseLargeVarTypes()
-        arguments = [function, self.data_type(schema.json()), self.time_zone, large, settings, limited]
-        if plain is None:
-            arguments += [None, None, None, None]
-        else:
-            places = self._gateway.new_array(self._gateway.jvm.int, len(plain.places))
-            for at, place in enumerate(plain.places):
-                places[at] = place
+        told: list[Any] = [None, None, None, None]
+        if plain is not None:
+            places = struct.pack(f">{len(plain.places)}i", *plain.places)
             filters = None if plain.filters is None else bytearray(plain.filters)
-            arguments += [self.data_type(plain.stored.json()), self.data_type(plain.partitions.json()), places, filters]
-        constructor = executor_class(self, "ArrowReaderFactory").getConstructors()[0]
-        return constructor.newInstance(self.array("java.lang.Object", arguments))
+            told = [plain.stored.json(), plain.partitions.json(), bytearray(places), filters]
+        return parts.readers(function, self.sql_conf, schema.json(), limited, *told)
 
     @property
     def _worker_interpreter(self) -> str:
@@ -386,3 +382,9 @@ def python_session(java_session: JavaObject) -> SparkSession:
 
 def _items(sequence: JavaObject) -> list[JavaObject]:
     return [sequence.apply(at) for at in range(sequence.size())]
+
+
+def _pairs(words: JavaObject) -> dict[str, str]:
+    """A map of names and values, each of which has a NUL behind it."""
+    parts = str(words).split("\0")
+    return dict(zip(parts[::2], parts[1::2], strict=False))

@@ -7,8 +7,8 @@ message, so that a user meets Spark's own errors. What a method gives to Java li
 import functools
 import threading
 import zlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from py4j.java_gateway import JavaObject as Py4JObject
 from py4j.protocol import Py4JJavaError
@@ -28,6 +28,11 @@ _given = threading.local()
 
 class Proxy:
     """A Python object that implements Java interfaces; `token` decides its equality, as text."""
+
+    ANSWERS_FOR_EVER: ClassVar[Sequence[str]] = ()
+    """Methods without arguments that always give the same: where there are any, Java asks for each once."""
+    ANSWERS_AT_FIRST: ClassVar[Sequence[str]] = ()
+    """Those that give the same until a method with an argument is called. A text that ends with … is never kept."""
 
     def __init__(self, bridge: "Bridge") -> None:
         self.bridge = bridge
@@ -79,6 +84,8 @@ def _raising_java_errors(method: Callable[..., Any]) -> Callable[..., Any]:
             java_error = self.bridge.java_error(error)
             _given.object = java_error.java_exception
             raise java_error from error
+        if isinstance(returned, Proxy) and returned.ANSWERS_FOR_EVER:
+            returned = self.bridge.remembered(returned)
         if isinstance(returned, Py4JObject):
             _given.object = returned
         return returned

@@ -7,6 +7,7 @@ from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.spark.bridge.jvm import READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.tasks import TaskBlock
+from lakescan.spark.bridge.trips import spark_state
 from lakescan.stream.stream import Limits, Offset
 from lakescan.table_names import CATALOG_CLASS
 
@@ -52,12 +53,12 @@ def is_for_a_stream(bridge: Bridge) -> bool:
 
     A function of foreachBatch runs in the stream's thread as well, so the caller itself is looked at.
     """
-    thread = bridge.java_class("java.lang.Thread").currentThread()
-    if not str(thread.getName()).startswith("stream execution thread"):
+    if not spark_state(bridge).isOfAStream():
         return False
     _, _, callers = bridge.stack.partition(".newScanBuilder(")
-    frames = callers.split(", ")
-    return len(frames) > 1 and ".MicroBatchExecution" in frames[1]
+    # Between Spark and the table are the proxies.
+    caller = next((frame for frame in callers.split(", ") if frame.startswith("org.apache.spark.")), "")
+    return ".MicroBatchExecution" in caller
 
 
 def share_catalogs(bridge: Bridge, running: Bridge) -> None:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from lakescan.spark.bridge.java_classes import executor_class
 from lakescan.spark.bridge.jvm import READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject
+from lakescan.spark.bridge.trips import scan_parts
 
 _MESSAGE_BYTES = 1 << 20
 TASK = np.dtype([("bytes", ">i8"), ("first", ">i4"), ("pieces", ">i4"), ("plain", "i1")])
@@ -58,7 +58,7 @@ def input_partitions(bridge: Bridge, blocks: Iterable[TaskBlock]) -> JavaObject:
         if len(message) > _MESSAGE_BYTES:
             break
     else:
-        return _unpacked(bridge, "ofBytes", message)
+        return scan_parts(bridge).tasks(message)
     # Py4J sends bytes as text, which takes some ten times as long as a file. The JVM is on this machine.
     context: Any = bridge.spark.sparkContext
     with tempfile.TemporaryDirectory(dir=context._temp_dir) as folder:
@@ -66,29 +66,20 @@ def input_partitions(bridge: Bridge, blocks: Iterable[TaskBlock]) -> JavaObject:
         with path.open("wb") as file:
             file.write(message)
             file.writelines(lengths_and_blocks)
-        return _unpacked(bridge, "ofFile", str(path))
+        return scan_parts(bridge).tasksInFile(str(path))
 
 
 def _with_length(block: bytes) -> tuple[bytes, bytes]:
     return struct.pack(">i", len(block)), block
 
 
-def _unpacked(bridge: Bridge, method: str, told: bytearray | str) -> JavaObject:
-    methods = executor_class(bridge, "TaskInBlock").getMethods()
-    (unpack,) = [each for each in methods if each.getName() == method]
-    return unpack.invoke(None, bridge.array("java.lang.Object", [told]))
-
-
 def keyed_partitions(
     bridge: Bridge, blocks: Iterable[TaskBlock], keys: pa.Table, schema: StructType, key_of_task: Sequence[int]
 ) -> JavaObject:
     """The tasks, each with the row of `keys` that its rows have in the columns of `schema`."""
-    methods = executor_class(bridge, "KeyedPartition").getMethods()
-    (of,) = [method for method in methods if method.getName() == "of"]
     rows = bridge.internal_rows(keys, schema)
     key_numbers = bytearray(np.array(key_of_task, ">i4").tobytes())
-    arguments = [input_partitions(bridge, blocks), key_numbers, rows]
-    return of.invoke(None, bridge.array("java.lang.Object", arguments))
+    return scan_parts(bridge).keyed(input_partitions(bridge, blocks), key_numbers, rows)
 
 
 def partitioning(bridge: Bridge, names: Sequence[str], keys: int) -> JavaObject:

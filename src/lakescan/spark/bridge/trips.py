@@ -1,18 +1,21 @@
 """Fewer trips between Python and the JVM: a query of five tables would make thousands, each of a tenth of a millisecond
-or more. What takes many is asked of `SparkState.java` in one, and a class's members are looked up once.
+or more. What takes many is asked of `SparkState.java` in one, what a scan consists of is made by `ScanParts.java`, a
+class's members are looked up once, and Java keeps what Python answers for ever (`Remembered.java`).
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 
-from lakescan.spark.bridge.java_classes import driver_class
+from lakescan.spark.bridge.java_classes import driver_classes, executor_class
 
 if TYPE_CHECKING:
     from lakescan.spark.bridge.jvm import Bridge
 
 _states: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_parts: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _classes: WeakKeyDictionary[Any, dict[str, "KnownClass"]] = WeakKeyDictionary()
 
 
@@ -43,6 +46,20 @@ def known_class(gateway: Any, name: str) -> KnownClass:
 def spark_state(bridge: "Bridge") -> Any:
     """The one `SparkState` of a JVM."""
     if bridge.gateway not in _states:
-        constructor = driver_class(bridge, "SparkState").getConstructors()[0]
-        _states[bridge.gateway] = constructor.newInstance(bridge.array("java.lang.Object", []))
+        made = driver_classes(bridge, ["Remembered", "DescribedExpressions", "SparkState"])
+        _states[bridge.gateway] = made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", []))
     return _states[bridge.gateway]
+
+
+def scan_parts(bridge: "Bridge") -> Any:
+    """The one `ScanParts` of a context."""
+    context = bridge.spark.sparkContext
+    if context not in _parts:
+        constructor = executor_class(bridge, "ScanParts").getConstructors()[0]
+        _parts[context] = constructor.newInstance(bridge.array("java.lang.Object", []))
+    return _parts[context]
+
+
+def in_words(parts: Iterable[str]) -> str:
+    """Texts as one, a NUL behind each: Py4J would make a trip for each item of a list."""
+    return "".join(f"{part}\0" for part in parts)

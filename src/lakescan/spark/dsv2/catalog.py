@@ -35,6 +35,15 @@ from lakescan.table_names import CATALOG_CLASS, DEFAULT, NAMES, NamedTable, Name
 class LakeCatalog(Proxy):
     """A read-only catalog; subclasses say where a name's table is."""
 
+    ANSWERS_FOR_EVER = (
+        "name",
+        "defaultNamespace",
+        "capabilities",
+        "tableStateOptionKeys",
+        "changelogStateOptionKeys",
+        "useNullableQuerySchema",
+    )
+
     def __init__(self, bridge: Bridge, name: str) -> None:
         super().__init__(bridge)
         self._catalog_name = name

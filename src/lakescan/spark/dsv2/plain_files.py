@@ -34,6 +34,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakescan.io.locations import store_of
 from lakescan.predicate import TRUE
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows, streams_of
 from lakescan.scan.packing import ROW_COUNT
@@ -42,6 +43,7 @@ from lakescan.spark.dsv2.filter_words import FilterWords, only_drops_nulls
 from lakescan.types.columns import member
 from lakescan.types.schema import FIELD_ID
 
+ELSEWHERE = "files that are not on this machine"
 _NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
 # A file that is to be filtered is looked at in the executor where leaving out pages of it may pay: what is known of its
 # pages is read from its end, and then a worker may read it all the same.
@@ -63,6 +65,8 @@ class PlainColumns:
     """For each column of the scan, where it is among the stored ones with the partition's behind them."""
     filters: bytes | None = None
     """What `PushedFilters.java` is told."""
+    not_opened: str = ELSEWHERE
+    """Why executors open no file in the table's store, where it is in one; empty where they do."""
 
 
 def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | str:
@@ -136,18 +140,26 @@ def why_workers(plan: ReadPlan, columns: PlainColumns | str, offset: bool, piece
     """Why workers read these pieces, and one task with an offset where there is one: for people."""
     if not offset and not pieces.num_rows:
         return ()
-    return (columns,) if isinstance(columns, str) else tuple(_why(plan, offset, pieces))
+    return (columns,) if isinstance(columns, str) else tuple(_why(plan, columns, offset, pieces))
 
 
-def _why(plan: ReadPlan, offset: bool, pieces: pa.Table) -> list[str]:
+def _why(plan: ReadPlan, columns: PlainColumns, offset: bool, pieces: pa.Table) -> list[str]:
     """Why workers read these pieces of a scan whose columns are plain."""
     reasons = ["an offset"] if offset else []
     if pieces.num_rows:
         merged = "merged_with" in pieces.column_names and pieces["merged_with"].null_count < pieces.num_rows
-        near = plan.files.plain_files(pieces)["path"].null_count < pieces.num_rows
+        near = _files(plan, columns, pieces)["path"].null_count < pieces.num_rows
         reasons += ["log files to merge"] if merged else []
-        reasons += ["small files to filter"] if near else [] if merged else ["files that are not on this machine"]
+        reasons += ["small files to filter"] if near else [] if merged else [columns.not_opened or ELSEWHERE]
     return reasons
+
+
+def _files(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.Table:
+    """`PLAIN_FILES`, without the paths of files that executors cannot open."""
+    files = plan.files.plain_files(pieces)
+    if not columns.not_opened or not store_of(plan.files.storage.location):
+        return files
+    return files.set_column(0, files.schema.field(0), pa.nulls(files.num_rows, pa.string()))
 
 
 def _is_plain(task: ReadTask | ReadyRows) -> TypeGuard[ReadTask]:
@@ -161,7 +173,7 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
         for at, name in enumerate(columns.partitions.names)
     }
     said = {name: pieces[name] for name in ("start", "length", "size", ROW_COUNT)}
-    files = plan.files.plain_files(pieces)
+    files = _files(plan, columns, pieces)
     paths = files["path"]
     if plan.filter != TRUE and not only_drops_nulls(plan.filter):
         paths = pc.if_else(pc.less(pc.fill_null(pieces["size"], 0), WORTH_LOOKING_AT_PAGES), None, paths)

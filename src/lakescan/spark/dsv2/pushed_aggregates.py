@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from lakescan.errors import InternalError
-from lakescan.predicate import Call, Column, columns_in
+from lakescan.predicate import Call, Column, Expression, columns_in
 from lakescan.reader.aggregation import COUNTS, Aggregate, Aggregation, Function
 from lakescan.reader.decimal_arithmetic import decimal_type
 from lakescan.scan.aggregates import can_average, can_read, has_many_groups
@@ -22,17 +22,17 @@ from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import Planning
-from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.predicates import AskedAggregation, AskedFunction, read_aggregation
 from lakescan.spark.dsv2.scan import SparkScan
 from lakescan.types.schema import arrow_schema
 
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max"}
 
 
-def translate_aggregation(bridge: Bridge, aggregation: JavaObject, spark_schema: dict[str, Any]) -> Aggregation | None:
+def translate_aggregation(aggregation: AskedAggregation, spark_schema: dict[str, Any]) -> Aggregation | None:
     """The aggregation, None where some part of it is not ours to compute."""
-    keys = [_column(bridge, key, spark_schema) for key in aggregation.groupByExpressions()]
-    functions = [_aggregate(bridge, function, spark_schema) for function in aggregation.aggregateExpressions()]
+    keys = [_column(key, spark_schema) for key in aggregation.keys]
+    functions = [_aggregate(function, spark_schema) for function in aggregation.functions]
     if None in keys or None in functions:
         return None
     return Aggregation(
@@ -40,21 +40,20 @@ def translate_aggregation(bridge: Bridge, aggregation: JavaObject, spark_schema:
     )
 
 
-def averaged_columns(bridge: Bridge, aggregation: JavaObject, spark_schema: dict[str, Any]) -> set[Column]:
+def averaged_columns(aggregation: AskedAggregation, spark_schema: dict[str, Any]) -> set[Column]:
     """The columns whose AVG is asked for. Spark asks for a sum and a count next, and adds them up otherwise."""
-    averages = [function for function in aggregation.aggregateExpressions() if bridge.kind_of(function) == "Avg"]
-    columns = [_column(bridge, average.column(), spark_schema) for average in averages]
+    averages = [function for function in aggregation.functions if function.kind == "Avg"]
+    columns = [_column(average.arguments[0], spark_schema) for average in averages]
     return {column for column in columns if column is not None}
 
 
-def _aggregate(bridge: Bridge, function: JavaObject, spark_schema: dict[str, Any]) -> Aggregate | None:
-    kind = bridge.kind_of(function)
+def _aggregate(function: AskedFunction, spark_schema: dict[str, Any]) -> Aggregate | None:
+    kind, distinct = function.kind, function.is_distinct
     if kind == "CountStar":
         return Aggregate("count_rows")
-    distinct = kind in ("Count", "Sum") and function.isDistinct()
     if kind not in _FUNCTIONS or (distinct and kind != "Count"):
         return None
-    value = read_expression(bridge, function.column())
+    (value,) = function.arguments
     if not all(plain_field(spark_schema, column.path) is not None for column in columns_in(value)):
         return None
     if isinstance(value, Column):
@@ -64,8 +63,7 @@ def _aggregate(bridge: Bridge, function: JavaObject, spark_schema: dict[str, Any
     return None if decimal_type(value, arrow_schema(spark_schema)) is None else Aggregate(_FUNCTIONS[kind], value)
 
 
-def _column(bridge: Bridge, expression: JavaObject, spark_schema: dict[str, Any]) -> Column | None:
-    value = read_expression(bridge, expression)
+def _column(value: Expression, spark_schema: dict[str, Any]) -> Column | None:
     if not isinstance(value, Column) or plain_field(spark_schema, value.path) is None:
         return None
     return value
@@ -114,12 +112,13 @@ class PushedAggregates:
 
     def is_complete(self, aggregation: JavaObject, rows: ScanBuilder) -> bool:
         """Whether the scan gives the final rows; Spark asks this first, and again where it rewrote an AVG."""
-        self._averaged |= averaged_columns(self._bridge, aggregation, self._spark_schema)
-        planned = self._planned(aggregation, rows)
+        asked = read_aggregation(self._bridge, aggregation)
+        self._averaged |= averaged_columns(asked, self._spark_schema)
+        planned = self._planned(asked, rows)
         return planned is not None and planned[1].metadata_only
 
     def push(self, aggregation: JavaObject, rows: ScanBuilder) -> bool:
-        planned = self._planned(aggregation, rows)
+        planned = self._planned(read_aggregation(self._bridge, aggregation), rows)
         if planned is None:
             return False
         plan = planned[1]
@@ -139,9 +138,9 @@ class PushedAggregates:
             return MetadataScan(self._bridge, plan, schema)
         return SparkScan(self._bridge, Planning.done(plan), schema)
 
-    def _planned(self, aggregation: JavaObject, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
+    def _planned(self, aggregation: AskedAggregation, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
         settings = rows.spec.settings
-        how = translate_aggregation(self._bridge, aggregation, self._spark_schema)
+        how = translate_aggregation(aggregation, self._spark_schema)
         if how is None or not (settings.aggregates or settings.partial_aggregates):
             return None
         if self._considered is None or self._considered[0] != how:
@@ -151,6 +150,8 @@ class PushedAggregates:
 
 class MetadataScan(BatchScan):
     """An answer that needs no data: Spark takes the rows as they are."""
+
+    ANSWERS_FOR_EVER = ("readSchema", "description", "columnarSupportMode", "supportedCustomMetrics")
 
     def __init__(self, bridge: Bridge, plan: Plan, schema: StructType) -> None:
         super().__init__(bridge)
@@ -177,7 +178,7 @@ class MetadataScan(BatchScan):
         return self.bridge.array("org.apache.spark.sql.connector.metric.CustomTaskMetric", [])
 
     def columnarSupportMode(self) -> JavaObject:
-        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("UNSUPPORTED")
+        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").UNSUPPORTED
 
     def toBatch(self) -> None:
         raise InternalError("Spark asks for tasks of a scan whose rows are here already")

@@ -6,6 +6,7 @@ Filters that Spark finds at run time hold for the next batch only: another use o
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 from pyspark.sql.types import StructType
@@ -17,12 +18,13 @@ from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.report import shown_reasons
 from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
+from lakescan.spark.bridge.hadoop_stores import SessionStore, session_store
 from lakescan.spark.bridge.tasks import TaskBlock, input_partitions
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
-from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns
+from lakescan.spark.dsv2.plain_files import ELSEWHERE, PlainColumns, plain_columns
 from lakescan.spark.dsv2.planners import Planning
-from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.predicates import read_expressions
 from lakescan.spark.dsv2.spark_statistics import SparkStatistics
 from lakescan.spark.dsv2.task_blocks import DividedScan
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
@@ -33,6 +35,19 @@ _DESCRIBED_FILES = 100_000
 
 class SparkScan(BatchScan):
     """A scan that Spark has finished pushing down to."""
+
+    ANSWERS_FOR_EVER = (
+        "readSchema",
+        "columnarSupportMode",
+        "filterAttributes",
+        "estimateStatistics",
+        "outputPartitioning",
+        "supportsIterativePushdown",
+        "pushedPredicates",
+        "reflectsFullyPushedDownFilters",
+    )
+    # Values that are found at run time come with an argument, and leave out files.
+    ANSWERS_AT_FIRST = ("description", "supportedCustomMetrics")
 
     def __init__(self, bridge: Bridge, planning: Planning, schema: StructType) -> None:
         super().__init__(bridge)
@@ -66,7 +81,7 @@ class SparkScan(BatchScan):
             # A plan that failed fails the query, and not whoever describes it.
             return self.spec.description
         if self._tasks is None and self.last_run.planned.files.num_rows > _DESCRIBED_FILES:
-            return self.spec.description
+            return f"{self.spec.description} …"
         divided = self._divided(self.last_run)
         who = ", ".join(f"{count} by {reader}" for reader, count in divided.readers)
         why = divided.why_workers
@@ -87,13 +102,12 @@ class SparkScan(BatchScan):
         return False
 
     def pushedPredicates(self) -> JavaObject:
-        return self.bridge.no_predicates()
+        return self.bridge.chosen(None, [])
 
     def filter(self, predicates: JavaObject) -> None:
-        # A column and its values.
-        short = (predicate for predicate in predicates if len(predicate.children()) <= MOST_VALUES + 1)
-        read = (exact(read_expression(self.bridge, predicate), self.spec.output) for predicate in short)
-        self._runtime_filters = [predicate for predicate in read if predicate is not None]
+        read = read_expressions(self.bridge, predicates, MOST_VALUES)
+        known = (exact(expression, self.spec.output) for expression in read)
+        self._runtime_filters = [predicate for predicate in known if predicate is not None]
 
     def estimateStatistics(self) -> SparkStatistics:
         return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics))
@@ -114,7 +128,7 @@ class SparkScan(BatchScan):
         return self.bridge.metric_values(metrics(self.last_run.planned))
 
     def columnarSupportMode(self) -> JavaObject:
-        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").valueOf("SUPPORTED")
+        return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").SUPPORTED
 
     @property
     def readers(self) -> tuple[tuple[str, int], ...]:
@@ -151,7 +165,10 @@ class SparkScan(BatchScan):
         schema = worker_schema(self.schema)
         read = shipped(partition_reader(self._read_plan))
         plain = self._plain_columns
-        return self.bridge.reader_factory(read, schema, limited, None if isinstance(plain, str) else plain)
+        factory = self.bridge.reader_factory(read, schema, limited, None if isinstance(plain, str) else plain)
+        if not isinstance(plain, str) and isinstance(self._store, SessionStore):
+            factory.openStores(self._store.sent(self.bridge))
+        return factory
 
     @cached_property
     def _read_plan(self) -> ReadPlan:
@@ -161,7 +178,16 @@ class SparkScan(BatchScan):
     def _plain_columns(self) -> PlainColumns | str:
         if not self.spec.settings.plain_files:
             return "lakescan.pushdown.plain_files is off"
-        return plain_columns(self._read_plan, self.schema)
+        columns = plain_columns(self._read_plan, self.schema)
+        if isinstance(columns, str):
+            return columns
+        return replace(columns, not_opened=self._store if isinstance(self._store, str) else "")
+
+    @cached_property
+    def _store(self) -> SessionStore | str:
+        if not self.spec.settings.store_files:
+            return ELSEWHERE
+        return session_store(self.bridge, self._read_plan.files.storage)
 
     class Java:
         implements = (READ + "SupportsReportStatistics", READ + "SupportsRuntimeV2Filtering")
@@ -169,6 +195,8 @@ class SparkScan(BatchScan):
 
 class SparkBatch(Proxy):
     """The scan's tasks: of the scan's plan, or of what is left of it at run time."""
+
+    ANSWERS_FOR_EVER = ("toString",)
 
     def __init__(self, bridge: Bridge, scan: SparkScan, narrowed: Plan | None) -> None:
         super().__init__(bridge)

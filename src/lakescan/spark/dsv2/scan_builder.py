@@ -2,7 +2,8 @@
 
 Filters are claimed where they are evaluated exactly, and skip files and row groups even where Spark must evaluate
 them again (see `pushed_filters`). Columns are pruned, nested fields included. Limits, orders and aggregates come
-only where Spark has no filter left to evaluate.
+only where Spark has no filter left to evaluate. A sample of whole files comes before all of them; one of rows is
+Spark's.
 """
 
 import json
@@ -20,7 +21,7 @@ from lakescan.spark.bridge.jobs import SparkExecutors
 from lakescan.spark.bridge.tasks import joins_by_partitioning
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import planning
-from lakescan.spark.dsv2.predicates import read_expression
+from lakescan.spark.dsv2.predicates import read_expressions
 from lakescan.spark.dsv2.pushed_aggregates import PushedAggregates
 from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.dsv2.scan import SparkScan
@@ -39,25 +40,26 @@ class SparkScanBuilder(Proxy):
         wanted = snapshot.scan().with_settings(settings).with_executors(SparkExecutors(bridge))
         self._wanted = wanted if filter_ is None else wanted.filter(filter_)
         self._aggregates = PushedAggregates(bridge, json.loads(snapshot.schema_json))
-        self._pushed: list[JavaObject] = []
+        self._pushed: JavaObject | None = None
         self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
-        left, alone, unfailing = [], _SCANS.used(self.bridge.thread), True
-        for predicate in predicates:
-            before, expression = self._wanted, read_expression(self.bridge, predicate)
+        left, pushed, alone, unfailing = [], [], _SCANS.used(self.bridge.thread), True
+        for at, expression in enumerate(read_expressions(self.bridge, predicates)):
+            before = self._wanted
             self._wanted, claimed = self._rules.take(expression, before, alone, unfailing)
             unfailing = unfailing and not self._rules.may_fail(expression, before)
             if self._wanted != before:
-                self._pushed.append(predicate)
+                pushed.append(at)
             if not claimed:
-                left.append(predicate)
-        return self.bridge.predicates(left)
+                left.append(at)
+        self._pushed = self.bridge.chosen(predicates, pushed, self._pushed)
+        return self.bridge.chosen(predicates, left)
 
     def pushedPredicates(self) -> JavaObject:
-        return self.bridge.predicates(self._pushed)
+        return self.bridge.chosen(None, [], self._pushed)
 
     def supportsIterativePushdown(self) -> bool:
         return False
@@ -76,6 +78,17 @@ class SparkScanBuilder(Proxy):
 
     def pushAggregation(self, aggregation: JavaObject) -> bool:
         return self._aggregates.push(aggregation, self._wanted)
+
+    def pushTableSample(
+        self, lower: float, upper: float, replaced: bool, seed: int, method: JavaObject | None = None
+    ) -> bool:
+        # Spark before 4.2 knows samples of rows only, and names no method.
+        whole_files = method is not None and method.name() == "SYSTEM"
+        if not whole_files or replaced or lower != 0 or not self._wanted.spec.settings.sample:
+            return False
+        # Spark lets a fraction pass that is a rounding error beyond.
+        self._wanted = self._wanted.sample(min(max(upper, 0.0), 1.0), seed)
+        return True
 
     def pushLimit(self, limit: int) -> bool:
         if self._aggregates.pushed is not None or not self._wanted.spec.settings.limit:
@@ -115,6 +128,7 @@ class SparkScanBuilder(Proxy):
         implements = tuple(
             READ + name
             for name in (
+                "SupportsPushDownTableSample",
                 "SupportsPushDownV2Filters",
                 "SupportsPushDownRequiredColumns",
                 "SupportsPushDownAggregates",

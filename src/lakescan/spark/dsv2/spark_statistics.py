@@ -14,6 +14,8 @@ _LARGEST_INTEGER = 2**31
 class SparkStatistics(Proxy):
     """What the optimizer may know of a scan."""
 
+    ANSWERS_FOR_EVER = ("sizeInBytes", "numRows", "columnStats")
+
     def __init__(self, bridge: Bridge, estimates: Estimates) -> None:
         super().__init__(bridge)
         self._estimates = estimates

@@ -66,6 +66,19 @@ class Asked:
 class SparkTable(ShownPartitions):
     """A snapshot, named as the query named it; of its columns those of `schema_json`, all where it is not given."""
 
+    ANSWERS_FOR_EVER = (
+        "name",
+        "id",
+        "version",
+        "schema",
+        "columns",
+        "partitioning",
+        "capabilities",
+        "constraints",
+        "metadataColumns",
+        "canRenameConflictingMetadataColumns",
+    )
+
     def __init__(
         self,
         bridge: Bridge,
@@ -121,8 +134,8 @@ class SparkTable(ShownPartitions):
         return self.bridge.array(CATALOG + "constraints.Constraint", [])
 
     def metadataColumns(self) -> JavaObject:
-        hidden = self.snapshot.hidden_columns
-        return self.bridge.array(CATALOG + "MetadataColumn", [HiddenColumn(self.bridge, field) for field in hidden])
+        hidden = [HiddenColumn(self.bridge, field) for field in self.snapshot.hidden_columns]
+        return self.bridge.array(CATALOG + "MetadataColumn", map(self.bridge.remembered, hidden))
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
@@ -173,6 +186,8 @@ class SparkTable(ShownPartitions):
 
 class HiddenColumn(Proxy):
     """A column that a query may name and that no `*` stands for."""
+
+    ANSWERS_FOR_EVER = ("name", "dataType", "isNullable", "comment", "transform", "metadataInJSON")
 
     def __init__(self, bridge: Bridge, field: pa.Field) -> None:
         super().__init__(bridge)

@@ -55,7 +55,7 @@ class HudiFiles:
 
     def plain_files(self, pieces: pa.Table) -> pa.Table:
         is_plain = pa.scalar(False) if self.names else pieces["merged_with"].is_null()
-        return undeleted_files(pc.if_else(is_plain, self.storage.local_paths(pieces["path"]), None))
+        return undeleted_files(pc.if_else(is_plain, self.storage.plain_paths(pieces["path"]), None))
 
     def _names(self, instant: str) -> FileNames | None:
         known = [names for names in self.names if names.since <= int(instant or 0)]
