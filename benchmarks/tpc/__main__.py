@@ -28,24 +28,28 @@ def main(arguments: Sequence[str]) -> None:
         _compare_plans(spark, queries)
     else:
         engines = [DELTA, LAKESCAN] if asked.no_v2 else [DELTA, DELTA_V2, LAKESCAN]
-        results = [_run(spark, number, text, engines, asked.runs) for number, text in queries.items()]
+        results = [
+            _run(spark, number, text, engines, asked.runs, asked.delta_first) for number, text in queries.items()
+        ]
         print(summary(results))
         if asked.results:
-            kind = "-deletion-vectors" if asked.deletion_vectors else ""
+            kind = ("-deletion-vectors" if asked.deletion_vectors else "") + ("" if asked.runs else "-first")
             write(results, asked.results, f"{suite.name}-{suite.scale:g}{kind}")
         if any(LAKESCAN.name in result.wrong for result in results):
             sys.exit("Lakescan's rows are not Delta Spark's.")
     spark.stop()
 
 
-def _run(spark: SparkSession, number: int, text: str, engines: Sequence[Engine], runs: int) -> QueryResult:
-    """The first run of each engine gives the rows that are compared, now one's before the other's and now after it;
-    then they take turns."""
+def _run(
+    spark: SparkSession, number: int, text: str, engines: Sequence[Engine], runs: int, delta_first: bool
+) -> QueryResult:
+    """The first run of each engine gives the rows that are compared, now one's before the other's and now after it
+    unless Delta Spark's is wanted first; then they take turns."""
     rows: dict[str, list[Any]] = {}
     first: dict[str, Cost] = {}
     costs: dict[str, list[Cost]] = {engine.name: [] for engine in engines}
     failed = []
-    for engine in engines if number % 2 else reversed(engines):
+    for engine in engines if number % 2 or delta_first else reversed(engines):
         with engine.current(spark):
             try:
                 rows[engine.name], first[engine.name] = measured(lambda: spark.sql(text).collect())
@@ -89,7 +93,12 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--queries", type=lambda text: {int(part) for part in text.split(",")}, help="only these: 1,14,64"
     )
-    parser.add_argument("--runs", type=int, default=3, help="measured runs of each engine, after one (default: 3)")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="measured runs of each engine, after the first (default: 3)"
+    )
+    parser.add_argument(
+        "--delta-first", action="store_true", help="Delta Spark's first run of each query before the others'"
+    )
     parser.add_argument("--memory", default="4g", help="of the driver, which does all the work (default: 4g)")
     parser.add_argument("--no-v2", action="store_true", help="without Delta Spark's V2 connector")
     parser.add_argument("--plans", action="store_true", help="compare the plans, run nothing")

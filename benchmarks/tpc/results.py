@@ -34,8 +34,10 @@ class QueryResult:
         return min(cost.processor for cost in self.costs[engine]) if engine in self.costs else None
 
     def ratio(self, engine: str = LAKESCAN.name) -> float | None:
-        """Processor time over Delta Spark's."""
+        """Processor time over Delta Spark's, of the first runs where there are no others."""
         ours, theirs = self.processor(engine), self.processor(DELTA.name)
+        if not self.costs:
+            return self.first_ratio(engine)
         return ours / theirs if ours is not None and theirs else None
 
     def first_ratio(self, engine: str = LAKESCAN.name) -> float | None:
@@ -44,6 +46,8 @@ class QueryResult:
         return self.first[engine].processor / self.first[DELTA.name].processor if both else None
 
     def wall_ratio(self, engine: str = LAKESCAN.name) -> float | None:
+        if not self.costs and {engine, DELTA.name} <= set(self.first):
+            return self.first[engine].wall / self.first[DELTA.name].wall
         ours, theirs = self.wall(engine), self.wall(DELTA.name)
         return ours / theirs if ours is not None and theirs else None
 
@@ -63,10 +67,12 @@ class QueryResult:
 def summary(results: Sequence[QueryResult]) -> str:
     """The figures that matter, as text."""
     lines = []
-    for engine in sorted({name for result in results for name in result.costs} - {DELTA.name}):
+    for engine in sorted({name for result in results for name in result.first} - {DELTA.name}):
         known = {result.number: ratio for result in results if (ratio := result.ratio(engine)) is not None}
         walls = [ratio for result in results if (ratio := result.wall_ratio(engine)) is not None]
         first = [ratio for result in results if (ratio := result.first_ratio(engine)) is not None]
+        if not known:
+            continue
         worst = max(known, key=lambda number: known[number])
         over = sorted(number for number, ratio in known.items() if ratio > _BOUND)
         lines.append(
