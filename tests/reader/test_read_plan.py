@@ -18,6 +18,7 @@ TASK = ReadTask(pa.table({"path": ["a"]}))
 # A value of each field that is not what a plan without it has.
 OTHERS: dict[str, Any] = {
     "filter": col("id") > 1,
+    "unclaimed": col("id") > 1,
     "skip": col("id") > 1,
     "limit": 0,
     "top": TopRows((SortColumn(Column(("id",)), False, True),), 3),

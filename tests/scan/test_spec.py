@@ -34,6 +34,7 @@ def questions(scan: ScanBuilder) -> list[ScanBuilder]:
         scan.sample(0.5, seed=1),
         scan.sample(0.75),
         scan.filter("id > 10"),
+        scan.filter_unclaimed("id > 10"),
         scan.skip_unless("id > 10"),
         scan.select("id"),
         scan.limit(3),

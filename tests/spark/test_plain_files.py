@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import lakescan
@@ -109,6 +109,37 @@ def test_columns_come_in_the_order_of_the_query(spark: SparkSession, partitioned
 def test_a_filter_on_a_partition_column_needs_no_worker(spark: SparkSession, partitioned: DeltaBuilder) -> None:
     rows = spark.sql(f"SELECT text FROM delta.`{partitioned.path}` WHERE city = 'São Paulo'").toArrow()
     assert rows["text"].to_pylist() == values(7)["text"].to_pylist()
+
+
+@pytest.mark.usefixtures("no_python")
+def test_a_filter_that_spark_evaluates_too_needs_no_worker(spark: SparkSession, tmp_path: Path) -> None:
+    joined, rows = two_tables(spark, tmp_path)
+    assert joined.toArrow().sort_by("id").to_pylist() == rows
+
+
+def test_a_worker_that_reads_anyway_drops_rows_by_a_filter_that_spark_evaluates_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.conf.set("lakescan.pushdown.plain_files", "false")
+    try:
+        joined, rows = two_tables(spark, tmp_path)
+        assert joined.toArrow().sort_by("id").to_pylist() == rows
+    finally:
+        spark.conf.unset("lakescan.pushdown.plain_files")
+
+
+def two_tables(spark: SparkSession, folder: Path) -> tuple[DataFrame, list[dict[str, Any]]]:
+    """A join of two filtered tables, one of them with deleted rows, and its rows."""
+    schema = pa.schema([("id", pa.int64()), ("name", pa.string())])
+    facts = DeltaBuilder(folder / "facts", schema, features=["deletionVectors"])
+    added = facts.append(pa.table({"id": range(10), "name": [f"n{at}" for at in range(10)]}))
+    facts.delete(added, [4, 9])
+    names = DeltaBuilder(folder / "names", pa.schema([("name", pa.string()), ("size", pa.int32())]))
+    names.append(pa.table({"name": [f"n{at}" for at in range(10)], "size": pa.array(range(10), pa.int32())}))
+    text = f"""
+        SELECT id, size FROM delta.`{facts.path}` JOIN delta.`{names.path}` USING (name)
+        WHERE id > 2 AND id <> 6 AND size < 9 AND size > 1"""
+    return spark.sql(text), [{"id": at, "size": at} for at in (3, 5, 7, 8)]
 
 
 @pytest.mark.usefixtures("no_python")
@@ -358,6 +389,17 @@ def test_a_plain_task_is_told_as_paths_and_bytes(people: DeltaBuilder) -> None:
     told = pieces_of(lakescan.open(people.path).snapshot().scan().select("id", "name").build(), TWO_COLUMNS)
     (piece,) = pa.ipc.open_stream(told).read_all().to_pylist()
     assert (piece["path"], piece["start"]) == (str(people.root / "part-00001.parquet"), 0)
+
+
+def test_a_task_whose_filter_is_evaluated_by_spark_too_is_plain_and_a_worker_that_gets_it_drops_rows(
+    people: DeltaBuilder,
+) -> None:
+    scan = lakescan.open(people.path).snapshot().scan().select("id", "name").filter_unclaimed("id > 1").build()
+    (piece,) = pa.ipc.open_stream(pieces_of(scan, TWO_COLUMNS)).read_all().to_pylist()
+    assert piece["path"] == str(people.root / "part-00001.parquet")
+    assert scan.to_arrow().to_pylist() == [{"id": 2, "name": "b"}]
+    other = lakescan.open(people.path).snapshot().scan().filter_unclaimed("id > 2").build()
+    assert other.planned.files.num_rows == 0
 
 
 @pytest.mark.parametrize("what", ["filter", "offset", "collation", "char", "metadata"])

@@ -69,7 +69,7 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any], from_row: int) -> Iter
         return
     named = plan.files.source(piece, source)
     said = Said(piece.get("size"), piece.get("row_count"))
-    by_dictionary = _top_level(columns_of(plan.filter)) | _keys(plan)
+    by_dictionary = _top_level(columns_of(plan.worker_filter)) | _keys(plan)
     rows = ParquetRows.open(plan.files.storage, plan.files.path(piece), schema, named, said, by_dictionary)
     deleted = plan.files.deleted_rows(piece)
     if deleted is not None:
@@ -133,8 +133,9 @@ def _finish(plan: ReadPlan, batch: pa.RecordBatch, piece: Mapping[str, Any]) -> 
     """Every column filled in, the filter applied, the columns that only it needed dropped."""
     if plan.partition_columns or plan.computed:
         batch = _filled(plan, batch, piece)
-    if plan.filter != TRUE:
-        batch = _filtered(batch, plan.filter)
+    wanted = plan.worker_filter
+    if wanted != TRUE:
+        batch = _filtered(batch, wanted)
     batch = decoded(batch, kept=_keys(plan))
     if plan.output.equals(plan.schema):
         return batch

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lakescan.io.storage import Storage
-from lakescan.predicate import TRUE, Predicate
+from lakescan.predicate import TRUE, Predicate, conjoin
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
 
@@ -124,6 +124,9 @@ class ReadPlan(_Instructions):
     partition_columns: frozenset[str] = field(metadata=_DECODES)
     filter: Predicate = TRUE
     """Evaluated on every row; only rows for which it is true leave."""
+    unclaimed: Predicate = TRUE
+    """Whoever gets the rows evaluates this too. A worker drops rows by it, which it then need not send; Spark's own
+    reader sends nothing, and lets them leave."""
     skip: Predicate = TRUE
     """Row groups without a row for which this is true need not be read; whoever gets the rows evaluates it."""
     limit: int | None = None
@@ -138,6 +141,11 @@ class ReadPlan(_Instructions):
     @property
     def only_decodes(self) -> bool:
         return super().only_decodes and bool(self.output.equals(self.schema))
+
+    @property
+    def worker_filter(self) -> Predicate:
+        """What a worker evaluates on every row."""
+        return conjoin([self.filter, self.unclaimed])
 
     @property
     def wanted_of_files(self) -> frozenset[str]:

@@ -49,6 +49,10 @@ class ScanBuilder:
         """Only rows for which this is true; called twice, for which both are."""
         return self._with(filter=conjoin([self.spec.filter, self._bound(predicate)]))
 
+    def filter_unclaimed(self, predicate: Predicate | str) -> "ScanBuilder":
+        """Rows for which this is not true may be dropped or not: whoever gets the rows evaluates it too."""
+        return self._with(unclaimed=conjoin([self.spec.unclaimed, self._bound(predicate)]))
+
     def skip_unless(self, predicate: Predicate | str) -> "ScanBuilder":
         """Files and row groups without a row for which this is true may be left out; rows are not filtered."""
         return self._with(skip=conjoin([self.spec.skip, self._bound(predicate)]))

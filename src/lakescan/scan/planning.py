@@ -88,8 +88,11 @@ def _planned(spec: ScanSpec) -> PlannedFiles:
 def read_plan(spec: ScanSpec) -> ReadPlan:
     """What every task is read with."""
     snapshot = spec.snapshot
-    _, residual = split_by_columns(spec.filter, snapshot.partition_columns)
-    schema = _with_filter_columns(spec, residual)
+    residual, unclaimed = (
+        split_by_columns(predicate, snapshot.partition_columns)[1] for predicate in (spec.filter, spec.unclaimed)
+    )
+    both = conjoin([residual, unclaimed])
+    schema = _with_filter_columns(spec, both)
     hidden, computed = snapshot.hidden_columns, snapshot.computed_columns
     return ReadPlan(
         files=snapshot.data_files,
@@ -100,7 +103,8 @@ def read_plan(spec: ScanSpec) -> ReadPlan:
         ),
         partition_columns=frozenset(snapshot.partition_columns),
         filter=residual,
-        skip=_skipped_row_groups(spec, residual),
+        unclaimed=unclaimed,
+        skip=_skipped_row_groups(spec, both),
         limit=spec.limit,
         top=spec.top,
         aggregation=spec.aggregation,

@@ -38,6 +38,8 @@ class ScanSpec:
     """Only rows of these files; whatever else is asked is asked of them."""
     filter: Predicate = TRUE
     """Only rows for which this is true."""
+    unclaimed: Predicate = TRUE
+    """A filter that whoever gets the rows evaluates too: a reader drops rows by it only where that pays."""
     skip: Predicate = TRUE
     """Files and row groups without a row for which this is true may be left out; rows are not filtered."""
     limit: int | None = None
@@ -57,7 +59,7 @@ class ScanSpec:
     @property
     def may_match(self) -> Predicate:
         """What a file must possibly hold to be planned."""
-        return conjoin([self.filter, self.skip])
+        return conjoin([self.filter, self.unclaimed, self.skip])
 
     @property
     def schema(self) -> pa.Schema:
@@ -82,7 +84,8 @@ class ScanSpec:
         return (
             f"{aggregated}{self.snapshot.token} "
             f"[{_named_types(self.output)}] "
-            f"filter={_digest(self.filter)} skip={_digest(conjoin([self.skip, self.runtime]))} "
+            f"filter={_digest(self.filter)} unclaimed={_digest(self.unclaimed)} "
+            f"skip={_digest(conjoin([self.skip, self.runtime]))} "
             f"limit={self.limit} offset={self.offset} top={self.top} sample={self.sample!r}"
         )
 
@@ -90,7 +93,7 @@ class ScanSpec:
     def description(self) -> str:
         """The scan for people: EXPLAIN shows it."""
         skip = conjoin([self.skip, self.runtime])
-        filters = {"filter": self.filter, "skip": skip}
+        filters = {"filter": conjoin([self.filter, self.unclaimed]), "skip": skip}
         pushed = [
             f"{name}=[{_beginning(readable(predicate))}]" for name, predicate in filters.items() if predicate != TRUE
         ]

@@ -23,7 +23,7 @@ def narrowed(tasks: Sequence[StreamTask], columns: Sequence[str], wanted: Predic
 
 
 def _with_columns(plan: ReadPlan, columns: Sequence[str]) -> ReadPlan:
-    needed = {column.path[0] for predicate in (plan.filter, plan.skip) for column in columns_of(predicate)}
+    needed = {column.path[0] for predicate in (plan.worker_filter, plan.skip) for column in columns_of(predicate)}
     names = [*columns, *(name for name in plan.schema.names if name in needed and name not in columns)]
     places = {name: at for at, name in enumerate(plan.schema.names)}
     return replace(

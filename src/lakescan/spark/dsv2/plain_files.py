@@ -111,7 +111,7 @@ def _more_than_decoding(plan: ReadPlan) -> str:
         if needed:
             return what
     # Spark takes no more rows than its limit, whoever reads them; a filter, and what it skips, is looked at below.
-    rest = replace(plan, filter=TRUE, skip=TRUE, limit=None, output=plan.schema)
+    rest = replace(plan, filter=TRUE, unclaimed=TRUE, skip=TRUE, limit=None, output=plan.schema)
     if not rest.only_decodes or list(plan.schema)[: len(plan.output)] != list(plan.output):
         return "more to do than decoding"
     return "" if len(plan.output) else "no columns"

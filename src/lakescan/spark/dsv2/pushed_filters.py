@@ -7,9 +7,9 @@ casts, collated strings and padded CHAR columns stay with Spark. What a filter t
 
 A filter behind one that may fail for some row is left to Spark, as Spark would not have come to it for that row.
 
-Where a plan has several scans of ours, filters on data columns are evaluated by the reader and left to Spark as
-well: Spark sends a join's values to the other side at run time only where it sees a filter on this one. It finds
-few rows left to look at.
+Where a plan has several scans of ours, filters on data columns are left to Spark as well: Spark sends a join's values
+to the other side at run time only where it sees a filter on this one. So Spark's own reader need not evaluate them;
+a worker does, since it then has fewer rows to send.
 """
 
 from collections import OrderedDict
@@ -72,9 +72,13 @@ class FilterRules:
         if self._plain(whole) != whole:
             return wanted, False
         by_partition = all(column.path[0] in wanted.spec.snapshot.partition_columns for column in columns_of(whole))
-        if by_partition or (wanted.spec.settings.filters and unfailing):
-            return wanted.filter(whole), by_partition or alone or not wanted.spec.settings.runtime_filters
-        return wanted.skip_unless(whole), False
+        if by_partition:
+            return wanted.filter(whole), True
+        if not (wanted.spec.settings.filters and unfailing):
+            return wanted.skip_unless(whole), False
+        if alone or not wanted.spec.settings.runtime_filters:
+            return wanted.filter(whole), True
+        return wanted.filter_unclaimed(whole), False
 
     def _plain(self, predicate: Predicate) -> Predicate:
         plain = all(plain_field(self.spark_schema, column.path) for column in columns_of(predicate))
