@@ -363,6 +363,13 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
             "spark/test_pushdowns.py::test_what_the_log_answers_opens_no_data_file",
         ),
         _feature(
+            "Subqueries",
+            "Merged into one scan or not, each gives the same.",
+            "spark/test_merged_subqueries.py",
+            "test_any_subqueries_give_the_same_merged_and_alone",
+            "test_subqueries_over_the_same_rows_are_one_scan",
+        ),
+        _feature(
             "Limit, offset, top-n",
             "As many rows as asked for, the first ones where an order is given.",
             "scan/test_any_pushdown.py",

@@ -46,6 +46,9 @@ class Settings:
     top_n: bool = _switch("`ORDER BY … LIMIT n` reads the files that can hold one of the first n rows.")
     aggregates: bool = _switch("[Aggregates](aggregates.md) are answered from metadata where it is exact.")
     partial_aggregates: bool = _switch("What is left of an aggregate is computed in the workers.")
+    subqueries: bool = _switch(
+        "[Subqueries](aggregates.md#subqueries) that aggregate the same rows of a table to one value each are one scan."
+    )
     plain_files: bool = _switch(
         "[What Spark's own Parquet reader can read](reading.md#which-process-reads) is read by it, without a worker.",
         of_streams=True,

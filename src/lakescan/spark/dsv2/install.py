@@ -18,6 +18,7 @@ from lakescan.spark.dsv2.catalog import NameCatalog, PathCatalog, attach
 from lakescan.spark.dsv2.configured import configured, serve_configured
 from lakescan.spark.dsv2.data_source import claim_sources, install_sources
 from lakescan.spark.dsv2.functions import install_functions
+from lakescan.spark.dsv2.merged_subqueries import install_merging
 from lakescan.spark.dsv2.ownership import is_read_here, names_paths
 from lakescan.spark.dsv2.session_names import install_names
 from lakescan.table_names import NAMES
@@ -53,6 +54,7 @@ def install_alone(spark: SparkSession, claimed: Collection[str] = ()) -> bool:
     claim_sources(spark, claimed, served)
     install_names(spark, served)
     install_functions(spark)
+    install_merging(spark)
     return bool(by_settings)
 
 
