@@ -147,7 +147,7 @@ def test_an_error_of_one_subquery_is_sparks_own(spark: SparkSession, tmp_path: P
 
 
 def test_to_install_again_adds_no_rule_and_takes_no_other_away(spark: SparkSession) -> None:
-    experimental: Any = spark._jsparkSession.experimental()  # type: ignore[attr-defined]
+    experimental: Any = spark._jsparkSession.experimental()
     before = experimental.extraOptimizations()
     others = getattr(Bridge(spark).java_class("org.apache.spark.sql.catalyst.optimizer.CombineUnions$"), "MODULE$")
     put = getattr(experimental, "extraOptimizations_$eq")
