@@ -133,6 +133,16 @@ def test_of_no_rows_counts_are_zero_and_all_else_is_null(spark: SparkSession, ta
     assert list(row) == [0, None, None, None]
 
 
+def test_a_frame_that_is_used_twice_gives_its_value_twice(spark: SparkSession, table: DeltaBuilder) -> None:
+    rows = lakescan.read(spark, table.path).where("id > 4")
+    largest, smallest, total = (rows.selectExpr(each) for each in ("max(id)", "min(price)", "sum(price)"))
+    asked = [largest.scalar(), smallest.scalar(), largest.scalar() + 1, total.scalar(), total.scalar()]
+    (row,) = spark.range(1).select(*asked).collect()
+    sums = sum(price for price, at in zip(ROWS["price"].to_pylist(), range(40), strict=True) if price and at > 4)
+    deleted = sum(ROWS["price"][at].as_py() for at in (12, 13))
+    assert list(row) == [39, Decimal("1.25"), 40, sums - deleted, sums - deleted]
+
+
 def test_an_error_of_one_subquery_is_sparks_own(spark: SparkSession, tmp_path: Path) -> None:
     large = pa.table({"id": [1, 2, 3], "big": [2**63 - 1, 1, 5]})
     built = DeltaBuilder(tmp_path, large.schema)

@@ -2,10 +2,13 @@ package lakescan;
 
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -18,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -34,7 +38,9 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
 
 /**
  * A rule of a session's optimizer: scalar subqueries that aggregate the same rows of a table become fields of one, which
@@ -104,32 +110,59 @@ public final class MergedSubqueries extends Rule {
     return plans;
   }
 
+  /** Puts the plans of subqueries that one scan answers, where it answers two or more. */
   private static void together(Scan scan, List aggregates, List places, Map plans) {
     Seq output = DataTypeUtils$.MODULE$.toAttributes(scan.readSchema());
+    Set known = new HashSet();
+    List merged = new ArrayList();
     List columns = new ArrayList();
     List results = new ArrayList();
     List fields = new ArrayList();
     for (int at = 0; at < aggregates.size(); at++) {
       Aggregate aggregate = (Aggregate) aggregates.get(at);
+      if (!isNew(aggregate, known)) {
+        continue;
+      }
       Renamed renamed = new Renamed(scanOf(aggregate).output(), output, (String[]) places.get(at));
       for (Iterator each = projected(aggregate).iterator(); each.hasNext(); ) {
         columns.add(renamed.under((NamedExpression) each.next()));
       }
       NamedExpression result = (NamedExpression) aggregate.aggregateExpressions().head();
       results.add(result);
-      fields.add(Literal$.MODULE$.apply("_" + at));
+      fields.add(Literal$.MODULE$.apply("_" + merged.size()));
       fields.add(result.toAttribute());
+      merged.add(aggregate);
     }
-    Aggregate first = (Aggregate) aggregates.get(0);
+    if (merged.size() < 2) {
+      return;
+    }
+    Aggregate first = (Aggregate) merged.get(0);
     LogicalPlan rows = new Project(sequence(columns), over(scanOf(first), scan, output));
     LogicalPlan values = new Aggregate(first.groupingExpressions(), sequence(results), rows, first.hint());
-    List struct = new ArrayList();
-    struct.add(
-        named(new CreateNamedStruct(sequence(fields)), "merged", NamedExpression$.MODULE$.newExprId()));
-    LogicalPlan plan = new Project(sequence(struct), values);
-    for (int at = 0; at < aggregates.size(); at++) {
-      plans.put(aggregates.get(at), new Object[] {plan, Integer.valueOf(at)});
+    Expression struct = new CreateNamedStruct(sequence(fields));
+    List one = new ArrayList();
+    one.add(named(struct, "merged", NamedExpression$.MODULE$.newExprId()));
+    LogicalPlan plan = new Project(sequence(one), values);
+    for (int at = 0; at < merged.size(); at++) {
+      plans.put(merged.get(at), new Object[] {plan, Integer.valueOf(at)});
     }
+  }
+
+  /**
+   * Whether none of what a plan makes has the number of what another makes. A DataFrame that is used twice gives plans
+   * with the same numbers, which cannot be in one.
+   */
+  private static boolean isNew(Aggregate aggregate, Set known) {
+    Set made = new HashSet();
+    for (Iterator each = projected(aggregate).iterator(); each.hasNext(); ) {
+      made.add(((NamedExpression) each.next()).exprId());
+    }
+    Expression result = (Expression) aggregate.aggregateExpressions().head();
+    made.add(((NamedExpression) result).exprId());
+    result.foreach(new Numbered(made));
+    boolean isNew = Collections.disjoint(known, made);
+    known.addAll(made);
+    return isNew;
   }
 
   private static NamedExpression named(Expression value, String name, ExprId id) {
@@ -222,6 +255,22 @@ public final class MergedSubqueries extends Rule {
       Object[] found = (Object[]) merged.get(subquery.plan());
       Expression struct = (Expression) subquery.withNewPlan((LogicalPlan) found[0]);
       return new GetStructField(struct, ((Integer) found[1]).intValue(), (Option) None$.MODULE$);
+    }
+  }
+
+  /** Collects the numbers of the results of aggregate functions. */
+  private static final class Numbered extends AbstractFunction1 {
+    private final Set numbers;
+
+    Numbered(Set numbers) {
+      this.numbers = numbers;
+    }
+
+    public Object apply(Object expression) {
+      if (expression instanceof AggregateExpression) {
+        numbers.add(((AggregateExpression) expression).resultId());
+      }
+      return BoxedUnit.UNIT;
     }
   }
 
