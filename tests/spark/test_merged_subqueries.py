@@ -195,7 +195,7 @@ FILTERS = [
 
 
 @given(asked=st.lists(st.tuples(st.sampled_from(AGGREGATES), st.sampled_from(FILTERS)), min_size=2, max_size=6))
-@many(30)
+@many(15)
 def test_any_subqueries_give_the_same_merged_and_alone(
     spark: SparkSession, table: DeltaBuilder, asked: list[tuple[str, str]]
 ) -> None:
