@@ -158,8 +158,9 @@ def test_a_query_inside_foreach_batch_is_a_batch_and_two_streams_of_a_table_are_
         return batch.count(), batch.sparkSession.sql(f"SELECT * FROM {name} WHERE id < 15").count()
 
     assert streamed(spark.readStream.table(name), tmp_path / "one", counts) == [(30, 15)]
-    # The stream's own session has a rule of ours; the user's has none.
-    assert spark._jsparkSession.experimental().extraOptimizations().isEmpty()
+    # The stream's own session has a rule of streams; the user's has the one for subqueries alone.
+    rules = spark._jsparkSession.experimental().extraOptimizations()
+    assert [rules.apply(at).getClass().getSimpleName() for at in range(rules.size())] == ["MergedSubqueries"]
     low = spark.readStream.table(name).where("id < 5")
     both = spark.readStream.option("startingVersion", "3").table(name).unionByName(low)
     assert ids(streamed(both, tmp_path / "two")) == [*range(5), *range(20, 30)]
