@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,29 +45,35 @@ def _run(
     spark: SparkSession, number: int, text: str, engines: Sequence[Engine], runs: int, delta_first: bool
 ) -> QueryResult:
     """The first run of each engine gives the rows that are compared, now one's before the other's and now after it
-    unless Delta Spark's is wanted first; then they take turns."""
+    unless Delta Spark's is wanted first; then they take turns. One that fails is told, and runs the query no more."""
     rows: dict[str, list[Any]] = {}
     first: dict[str, Cost] = {}
     costs: dict[str, list[Cost]] = {engine.name: [] for engine in engines}
-    failed = []
+    failed: dict[str, str] = {}
     for engine in engines if number % 2 or delta_first else reversed(engines):
-        with engine.current(spark):
-            try:
-                rows[engine.name], first[engine.name] = measured(lambda: spark.sql(text).collect())
-            except Exception as error:
-                failed.append(f"{engine.name}: {str(error).splitlines()[0][:200]}")
+        with engine.current(spark), _told(engine, failed):
+            rows[engine.name], first[engine.name] = measured(lambda: spark.sql(text).collect())
     expected = rows.get(DELTA.name)
     wrong = [name for name, answer in rows.items() if expected is not None and not same_rows(answer, expected)]
     for run in range(runs):
-        turn = [engine for engine in engines if engine.name in rows]
+        turn = [engine for engine in engines if engine.name not in failed]
         for engine in turn if run % 2 == 0 else reversed(turn):
-            with engine.current(spark):
+            with engine.current(spark), _told(engine, failed):
                 costs[engine.name].append(measured(lambda: spark.sql(text).collect())[1])
+    said = tuple(f"{name}: {message}" for name, message in failed.items())
     result = QueryResult(
-        number, first, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), tuple(failed)
+        number, first, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), said
     )
     print(result, flush=True)
     return result
+
+
+@contextmanager
+def _told(engine: Engine, failed: dict[str, str]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        failed[engine.name] = " ".join(str(error).split())[:400]
 
 
 def _compare_plans(spark: SparkSession, queries: Mapping[int, str]) -> None:
