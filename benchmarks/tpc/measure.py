@@ -3,6 +3,7 @@
 Spark's JVM and its Python workers are below this process; one that has ended counts with whoever waited for it.
 """
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,9 @@ class Cost:
 
 def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
     """What the job gives, and its cost."""
+    # A DataFrame is in a cycle of Python's references, and with it lives all that its query has broadcast: a query that
+    # broadcasts a large table found no room for it, whichever engine's turn it was.
+    gc.collect()
     began, before = time.perf_counter(), _below()
     outcome = job()
     return outcome, Cost(time.perf_counter() - began, _spent(before, _below()) / _TICKS)
