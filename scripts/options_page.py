@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from lakescan.formats import FORMATS
+from lakescan.formats.registry import FORMATS
 from lakescan.options import OF_A_SOURCE, Option, Read
 from lakescan.scan import settings
 

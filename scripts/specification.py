@@ -385,6 +385,13 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
             "spark/test_sample.py::test_a_sample_is_the_rows_of_the_files_that_its_seed_takes",
         ),
         _feature(
+            "Values out of Variants",
+            "What Spark takes out of whole ones; a cast that fails fails whoever asks for it.",
+            "spark/test_variant_fields.py",
+            "test_every_path_as_every_type_is_what_spark_takes_out_of_the_whole_variant",
+            "test_a_cast_that_fails_fails_whoever_asks_for_it_and_nobody_else",
+        ),
+        _feature(
             "Spark's own Parquet reader",
             "The same rows with and without workers.",
             "spark/test_plain_files.py",

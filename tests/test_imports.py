@@ -40,6 +40,15 @@ def test_importing_lakescan_loads_nothing_that_only_some_tables_need() -> None:
     assert process.stdout.strip() == "[]", process.stderr
 
 
+def test_a_worker_loads_what_reads_and_nothing_that_plans() -> None:
+    """It is started for a query that waits for it, and again after a minute without work."""
+    process = run(
+        "import lakescan.spark.dsv2.worker, lakescan.formats.delta.data_files\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('lakescan.scan', 'lakescan.formats.registry'))))"
+    )
+    assert process.stdout.strip() == "[]", process.stderr
+
+
 def test_a_delta_table_is_read_without_any_extra(table: str) -> None:
     process = run(
         f"print(lakescan.open({table!r}).snapshot().scan().filter('id > 1').build().to_arrow().num_rows)",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakescan.errors import InvalidOption, UnknownOption
-from lakescan.formats import FORMATS, checked, options_of, state_options
+from lakescan.formats.registry import FORMATS, checked, options_of, state_options
 from lakescan.options import Read
 from lakescan.scan.settings import setting_names
 

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 import lakescan
-from lakescan import formats
 from lakescan.errors import InvalidOption, TableNotFound, UnknownOption, VersionNotFound
-from lakescan.formats import asked, checked, pin_stream, pinned, state_options
+from lakescan.formats import registry
+from lakescan.formats.registry import asked, checked, pin_stream, pinned, state_options
 from lakescan.options import Read
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
@@ -31,7 +31,7 @@ def rows(first: int, last: int) -> pa.Table:
 @pytest.fixture
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBuilder:
     """The format registered, and a table of three versions with ten rows each."""
-    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, toy_format.FORMAT))
+    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, toy_format.FORMAT))
     built = ToyBuilder(tmp_path / "toys", SCHEMA)
     for first in (0, 10, 20):
         built.add(rows(first, first + 9))

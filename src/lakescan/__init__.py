@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from lakescan import errors
 from lakescan.errors import LakescanError
-from lakescan.formats import open_table as open
-from lakescan.io.configuration import Credentials, StorageConfiguration
+from lakescan.io.configuration import FROM_ENVIRONMENT, Credentials, StorageConfiguration
 from lakescan.predicate import col
-from lakescan.scan.report import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from lakescan.scan.report import Report
+    from lakescan.scan.snapshot import Table
     from lakescan.spark.python_source.progress import BatchProgress
 
 __version__ = "0.1.0.dev0"
@@ -38,6 +38,24 @@ __all__ = [
     "report",
     "session",
 ]
+
+
+def open(
+    location: str | os.PathLike[str],
+    time_zone: str = "UTC",
+    storage: Mapping[str, object] | StorageConfiguration = FROM_ENVIRONMENT,
+) -> "Table":
+    """The table at a location, whichever format it is in.
+
+    A Delta location may name a version: `orders@v12`, or `orders@20240131120000000` for the one at that time.
+    `time_zone` is for times without a zone: partition values, and the moments of time travel.
+    `storage` says what opens the store: options by Hadoop's names, as `{"fs.s3a.endpoint": ...}`. They come before the
+    environment of the process.
+    """
+    # A worker imports this module, and reads without knowing how a table is opened.
+    from lakescan.formats.registry import open_table
+
+    return open_table(location, time_zone, storage)
 
 
 def session(**conf: Any) -> "SparkSession":
@@ -125,7 +143,7 @@ def changes(
     return read_changes(spark, path, start, end)
 
 
-def report(df: "DataFrame") -> Report:
+def report(df: "DataFrame") -> "Report":
     """What each scan of a query by Lakescan considered, skipped and reads."""
     from lakescan.spark import connect_client
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lakescan.errors import InvalidName, InvalidOption
-from lakescan.formats import format_at, open_table
+from lakescan.formats.registry import format_at, open_table
 from lakescan.io.locations import has_scheme
 from lakescan.io.storage import Storage
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 import lakescan
 from lakescan.errors import LakescanError
-from lakescan.formats import open_table, pin_stream
-from lakescan.formats.delta import DeltaTable
+from lakescan.formats.delta.table import DeltaTable
+from lakescan.formats.registry import open_table, pin_stream
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.read import read_task

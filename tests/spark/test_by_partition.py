@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,12 +26,20 @@ SPARK_SETTINGS = {
 }
 
 
+# Spark puts tasks together by a part of the columns, or takes those of one value apart.
+TOGETHER = (
+    "spark.sql.sources.v2.bucketing.pushPartValues.enabled",
+    "spark.sql.sources.v2.bucketing.allowJoinKeysSubsetOfPartitionKeys.enabled",
+    "spark.sql.sources.v2.bucketing.partiallyClusteredDistribution.enabled",
+)
+
+
 @pytest.fixture
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     for name, value in SPARK_SETTINGS.items():
         spark.conf.set(name, value)
     yield spark
-    for name in (*SPARK_SETTINGS, "lakescan.planning.by_partition"):
+    for name in (*SPARK_SETTINGS, *TOGETHER, "lakescan.planning.by_partition"):
         spark.conf.unset(name)
 
 
@@ -53,6 +62,10 @@ def asked(spark: SparkSession, query: str, tables: dict[str, DeltaBuilder], by_p
 
 def shuffles(frame: DataFrame) -> int:
     return str(frame._jdf.queryExecution().executedPlan().toString()).count("Exchange hashpartitioning")
+
+
+def sorts(frame: DataFrame) -> int:
+    return str(frame._jdf.queryExecution().executedPlan().toString()).count("Sort [")
 
 
 def rows(frame: DataFrame) -> list[str]:
@@ -91,6 +104,23 @@ def test_a_join_by_the_partition_columns_shuffles_nothing(
     assert rows(joined) == expected
 
 
+@pytest.mark.skipif(
+    tuple(map(int, pyspark.__version__.split(".")[:2])) < (4, 2), reason="older releases are not told of an order"
+)
+def test_a_join_by_the_partition_columns_sorts_nothing_where_each_value_is_one_task(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    tables = {name: written(tmp_path / name, [(0, "x", [2, 1]), (1, "y", [3]), (None, "x", [5])]) for name in "ab"}
+    without = asked(session, JOIN, tables, by_partition=False)
+    assert sorts(without) == 2
+    joined = asked(session, JOIN, tables, by_partition=True)
+    assert (shuffles(joined), sorts(joined)) == (0, 0)
+    assert rows(joined) == rows(without)
+    # By a part of the columns, tasks are not what the join needs, and rows are sorted.
+    by_day = "SELECT a.id, b.id AS other FROM a JOIN b ON a.day = b.day"
+    assert rows(asked(session, by_day, tables, True)) == rows(asked(session, by_day, tables, False))
+
+
 def test_an_aggregate_by_the_partition_columns_shuffles_nothing(
     session: SparkSession, tables: dict[str, DeltaBuilder]
 ) -> None:
@@ -122,4 +152,7 @@ def test_rows_are_the_same_with_and_without(
     tables = {"a": written(folder / "a", first), "b": written(folder / "b", second)}
     for query in QUERIES:
         without = rows(asked(session, query, tables, by_partition=False))
-        assert rows(asked(session, query, tables, by_partition=True)) == without, query
+        for parts in ("false", "true"):
+            for name in TOGETHER:
+                session.conf.set(name, parts)
+            assert rows(asked(session, query, tables, by_partition=True)) == without, (query, parts)

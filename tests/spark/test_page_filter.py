@@ -33,6 +33,7 @@ BIG = {"write_page_index": True, "data_page_size": 4_000, "write_batch_size": 50
 def every_file_is_looked_at() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_files, "WORTH_LOOKING_AT_PAGES", 0)
+        patch.setattr(plain_files, "SMALL_SCAN", -1)
         yield
 
 
@@ -112,7 +113,18 @@ def test_a_filter_for_which_every_page_must_be_read_is_left_to_a_worker(
     assert left_to_workers() == [(["f.parquet"], 0)]
 
 
-def test_a_small_file_is_filtered_by_a_worker(
+@pytest.mark.usefixtures("no_python")
+def test_a_small_scan_is_filtered_in_executors(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = numbers(tmp_path)
+    monkeypatch.setattr(plain_files, "SMALL_SCAN", (tmp_path / "f.parquet").stat().st_size)
+    wanted = [id for id in range(60_000) if id * 7_919 % 60_000 == 30_000]
+    assert ids(spark, table, "mixed = 30000") == wanted
+    assert ids(spark, table, "name IN ('name 000003', 'name 059999') OR id < 2") == [0, 1, 3, 59_999]
+
+
+def test_a_small_file_of_a_larger_scan_is_filtered_by_a_worker(
     spark: SparkSession, tmp_path: Path, left_to_workers: WrittenDown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = numbers(tmp_path)
@@ -262,8 +274,9 @@ def test_a_filter_is_written_with_its_operands_before_its_operators() -> None:
     text = words.whole(And(Not(IsNull(Column(("id",)))), other))
     assert text is not None
     assert text == "column 0\nnull\nnot\ncolumn 1\nliteral 0\n<>\nand"
-    stream = pa.ipc.open_stream(words.stream(text, "", "true"))
-    assert stream.schema.metadata == {b"rows": text.encode(), b"not_null": b"", b"wanted": b"true"}
+    stream = pa.ipc.open_stream(words.stream(text, "", "true", always=False))
+    told = {b"rows": text.encode(), b"not_null": b"", b"wanted": b"true", b"always": b"false"}
+    assert stream.schema.metadata == told
     assert stream.read_all().to_pylist() == [{"0": "a"}]
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 import lakescan
 from lakescan.formats.delta.data_files import DeltaFiles
 from lakescan.io.storage import Storage
+from lakescan.spark.dsv2 import plain_files
 from lakescan.spark.dsv2.plain_files import plain_columns
 from lakescan.spark.dsv2.task_blocks import DividedScan
 from tests.tables import DeltaBuilder
@@ -46,7 +47,8 @@ def test_files_and_their_deleted_rows_are_read_in_executors(spark: SparkSession,
     assert tasks(frame) == f"{frame.rdd.getNumPartitions()} {SPARK}"
 
 
-def test_a_worker_is_explained(spark: SparkSession, table: DeltaBuilder) -> None:
+def test_a_worker_is_explained(spark: SparkSession, table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_files, "SMALL_SCAN", -1)
     frame = lakescan.read(spark, table.path)
     off = lakescan.read(spark, table.path, options={"lakescan.pushdown.plain_files": False})
     count = frame.rdd.getNumPartitions()

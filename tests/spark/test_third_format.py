@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
-from lakescan import formats
+from lakescan.formats import registry
 from lakescan.spark.python_source.python_data_source import LakescanDataSource
 from tests import toy_format
 from tests.toy_format.builder import ToyBuilder
@@ -23,8 +23,8 @@ class ToySource(LakescanDataSource):
     """Spark makes a source in a process of its own, which has to know the format too."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        if toy_format.FORMAT not in formats.FORMATS:
-            formats.FORMATS = (*formats.FORMATS, toy_format.FORMAT)
+        if toy_format.FORMAT not in registry.FORMATS:
+            registry.FORMATS = (*registry.FORMATS, toy_format.FORMAT)
         super().__init__(options)
 
     @classmethod
@@ -34,7 +34,7 @@ class ToySource(LakescanDataSource):
 
 @pytest.fixture
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBuilder:
-    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, toy_format.FORMAT))
+    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, toy_format.FORMAT))
     built = ToyBuilder(tmp_path / "toys", SCHEMA)
     for first in (0, 10, 20):
         add(built, first)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import lakescan
-from lakescan.formats import pin_stream
+from lakescan.formats.registry import pin_stream
 from lakescan.predicate import TRUE, Predicate, bind, parse
 from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadyRows

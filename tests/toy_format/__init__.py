@@ -1,6 +1,6 @@
 """A third table format, for tests: CSV files, and a manifest that says version by version which of them were added.
 
-It shows what a format has to bring: this folder, and a line in `formats.FORMATS`.
+It shows what a format has to bring: this folder, and a line in `formats/registry.py`.
 """
 
 import json

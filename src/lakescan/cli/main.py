@@ -23,7 +23,7 @@ from lakescan.cli import commands
 from lakescan.cli.ending import ask_to_end, take_sigterm
 from lakescan.cli.exit_codes import FAILED, INTERRUPTED, USAGE, exit_code
 from lakescan.errors import InternalError, LakescanError
-from lakescan.formats import FORMATS
+from lakescan.formats.registry import FORMATS
 from lakescan.show.text import shown
 
 NAME = "lakescan"

@@ -1,8 +1,8 @@
 """What a table format is to the rest of Lakescan: one value, which the format's folder exports as `FORMAT`.
 
 It says how a folder is recognised and opened, which options its reads take and what they ask for, how a table is read
-as a stream, and which catalog of the format's own a Spark session may have. `formats.FORMATS` lists the values; nothing
-else knows a format by name.
+as a stream, and which catalog of the format's own a Spark session may have. `formats/registry.py` lists the values;
+nothing else knows a format by name.
 """
 
 from collections.abc import Callable, Mapping

@@ -40,6 +40,9 @@ class Settings:
     generated_columns: bool = _switch("A filter on a base column filters the partition column generated from it.")
     runtime_filters: bool = _switch("Values that a join finds at run time skip files.")
     columns: bool = _switch("Only the columns and nested fields that a query needs are read.", of_streams=True)
+    variants: bool = _switch(
+        "[What a query takes out of a Variant](skipping.md#variants) is taken out by the scan (Spark 4.3 and later)."
+    )
     sample: bool = _switch("[`TABLESAMPLE SYSTEM`](skipping.md#samples) takes whole files; off, Spark refuses it.")
     limit: bool = _switch("`LIMIT` reads the fewest files that surely fill it.")
     offset: bool = _switch("`OFFSET` without `LIMIT` drops whole files.")

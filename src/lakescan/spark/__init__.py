@@ -1,5 +1,6 @@
 """Spark's DataSource V2, implemented in Python. Nothing outside this folder imports pyspark."""
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
 
 from lakescan.errors import MissingPackage, UnsupportedSpark
@@ -7,8 +8,10 @@ from lakescan.errors import MissingPackage, UnsupportedSpark
 
 def _refuse_older_releases() -> None:
     """Before anything of PySpark is imported: what an older one lacks would be an ImportError about its insides."""
+    loaded = sys.modules.get("pyspark")
     try:
-        release = version("pyspark")
+        # Metadata takes 50 ms to find, and in a worker PySpark is there already.
+        release: str = version("pyspark") if loaded is None else loaded.__version__
     except PackageNotFoundError:
         return  # PySpark of a Spark distribution, which has no package's metadata
     if int(release.split(".")[0]) < 4:

@@ -22,8 +22,8 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 
 import lakescan
-from lakescan import formats
 from lakescan.errors import InternalError, JarNotWritten, NoPythonBeside
+from lakescan.formats import registry
 from lakescan.spark.bridge.java_classes import compiled_jar, digest_of_texts
 from lakescan.spark.python_source.python_data_source import NAME
 from lakescan.spark.session import refuse_without_java
@@ -80,7 +80,7 @@ def _compiled(release: str) -> dict[str, bytes]:
         refuse_without_java(error)
         raise
     try:
-        return compiled_jar(_Gateway(gateway), release, [NAME, *(known.name for known in formats.FORMATS)])
+        return compiled_jar(_Gateway(gateway), release, [NAME, *(known.name for known in registry.FORMATS)])
     except Py4JJavaError as error:
         # While there is a JVM that knows what it says.
         raise InternalError(f"Spark {release} does not compile Lakescan's classes: {error.java_exception}") from None

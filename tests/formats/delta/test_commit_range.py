@@ -8,7 +8,7 @@ import pytest
 
 import lakescan
 from lakescan.errors import MissingCommit, UnsupportedFeature, VersionNotFound
-from lakescan.formats.delta import DeltaTable
+from lakescan.formats.delta.table import DeltaTable
 from lakescan.io.storage import Storage
 from lakescan.predicate import Column
 from tests.tables import DeltaBuilder

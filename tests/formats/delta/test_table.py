@@ -6,7 +6,7 @@ import pytest
 
 import lakescan
 from lakescan.errors import InvalidVersion, TableNotFound, VersionNotFound
-from lakescan.formats.delta import is_delta
+from lakescan.formats.delta.table import is_delta
 from lakescan.io.storage import Storage
 from tests.tables import DeltaBuilder
 

@@ -8,7 +8,7 @@ import pytest
 
 import lakescan
 from lakescan.errors import InvalidOption, VersionNotFound
-from lakescan.formats import asked, checked, pinned
+from lakescan.formats.registry import asked, checked, pinned
 from lakescan.options import Read
 from tests.formats.hudi.builder import HudiBuilder
 

@@ -20,7 +20,7 @@ from lakescan.errors import (
     UnsupportedFeature,
     VersionNotFound,
 )
-from lakescan.formats import pin_stream
+from lakescan.formats.registry import pin_stream
 from lakescan.stream.stream import Limits
 from tests.formats.delta.stream.engine import Engine
 

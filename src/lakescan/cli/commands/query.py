@@ -15,7 +15,7 @@ from lakescan.cli import output
 from lakescan.cli.answers import FORMATS, records, write_rows
 from lakescan.cli.parameters import Opening, json_option, opening_options, tables_option
 from lakescan.cli.questions import location_of, output_schema, planned, recognised
-from lakescan.formats import FORMATS as TABLE_FORMATS
+from lakescan.formats.registry import FORMATS as TABLE_FORMATS
 from lakescan.scan.plan import Plan
 from lakescan.scan.report import Report
 from lakescan.show.text import count, duration, shown_lines

@@ -27,6 +27,7 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric$;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.python.ArrowPythonRunner;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
@@ -65,6 +66,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private final int[] places;
   private final byte[] filters;
   private Broadcast stores;
+  private StructType given;
 
   /** The last four are for {@link PlainFiles}; the first of them is null where no task of the scan is plain. */
   public ArrowReaderFactory(
@@ -111,6 +113,11 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     stores = configuration;
   }
 
+  /** From now on columns are given in these types, some of them structs of what is taken out of a worker's Variants. */
+  public void extractVariants(String types) {
+    given = (StructType) DataType.fromJson(types);
+  }
+
   private PlainFiles plainFiles() throws IOException {
     Configuration told = stores == null ? null : ((SerializableConfiguration) stores.value()).value();
     return new PlainFiles(stored, partitions, places, filters, told);
@@ -122,7 +129,7 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
     Object wrapped = new GenericInternalRow(new Object[] {new GenericInternalRow(told)});
     Iterator input = Iterator$.MODULE$.single(Iterator$.MODULE$.single(wrapped));
     TaskContext context = TaskContext.get();
-    WorkerReader reader = new WorkerReader(runner().compute(input, index, context), schema, limited);
+    WorkerReader reader = new WorkerReader(runner().compute(input, index, context), schema, given, limited);
     // Listeners are called last come, first served: this one while the worker is still there.
     context.addTaskCompletionListener(reader);
     return reader;
@@ -255,15 +262,17 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private static final class WorkerReader implements PartitionReader, TaskCompletionListener {
     private final Iterator batches;
     private final StructType schema;
+    private final VariantFields[] extracted;
     private final boolean limited;
     private ColumnarBatch current;
     private String[] files;
     private int file;
     private long bytes;
 
-    WorkerReader(Iterator batches, StructType schema, boolean limited) {
+    WorkerReader(Iterator batches, StructType schema, StructType given, boolean limited) {
       this.batches = batches;
       this.schema = schema;
+      this.extracted = given == null ? new VariantFields[schema.length()] : VariantFields.of(given);
       this.limited = limited;
     }
 
@@ -293,6 +302,9 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
       ColumnVector[] columns = new ColumnVector[schema.length()];
       for (int at = 0; at < columns.length; at++) {
         columns[at] = new Column(((ArrowColumnVector) row.getChild(at)).getValueVector());
+        if (extracted[at] != null) {
+          columns[at] = extracted[at].from(columns[at], batch.numRows());
+        }
       }
       current = new ColumnarBatch(columns, batch.numRows());
       return true;

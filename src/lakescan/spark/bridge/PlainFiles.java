@@ -76,7 +76,8 @@ public final class PlainFiles {
   /**
    * The rows of a piece, null where a worker is to read them: where the file does not hold its columns as Spark would
    * have written them, and where it is to be filtered and Parquet knows of few rows that they do not pass. A worker
-   * decodes and filters with less effort, but it knows nothing of pages.
+   * decodes and filters with less effort, but it knows nothing of pages, and has to be started first: for a small scan
+   * it is not worth that.
    */
   public Rows open(FilePiece piece) throws IOException {
     if (piece.path == null) {
@@ -101,7 +102,7 @@ public final class PlainFiles {
     piece.checkRows(rows);
     FilterPredicate pages =
         filters == null ? null : PageFilter.of(filters.wanted, stored, footer.getFileMetaData().getSchema());
-    boolean filtered = filters != null && filters.rows != null;
+    boolean filtered = filters != null && filters.rows != null && !filters.always;
     if (filtered && (pages == null || !PageFilter.skipsHalf(pages, stored, file, piece))) {
       return null;
     }

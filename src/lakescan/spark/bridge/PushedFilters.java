@@ -47,6 +47,8 @@ public final class PushedFilters {
   public final Expression rows;
   /** Null where every row is wanted. */
   public final Expression wanted;
+  /** Whether rows are filtered here whatever is known of pages; where not, a worker does it with less effort. */
+  public final boolean always;
   /** Columns of which rows with a null do not pass either. */
   public final int[] notNull;
 
@@ -79,6 +81,7 @@ public final class PushedFilters {
     }
     rows = parsed((String) texts.get("rows"));
     wanted = parsed((String) texts.get("wanted"));
+    always = Boolean.parseBoolean((String) texts.get("always"));
     String[] places = ((String) texts.get("not_null")).split(" ");
     notNull = new int[places[0].isEmpty() ? 0 : places.length];
     for (int at = 0; at < notNull.length; at++) {

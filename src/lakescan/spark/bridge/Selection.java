@@ -16,6 +16,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.VariantType;
 
 /**
  * Rows of a batch, in order: as runs of neighbours, and by number where somebody has to look at each of them. Where they
@@ -75,8 +76,9 @@ public final class Selection {
     }
   }
 
+  /** How many columns lie side by side in one of this type; those of a Variant are its value and its names. */
   public static int childrenOf(DataType type) {
-    return type instanceof StructType ? ((StructType) type).length() : 0;
+    return type instanceof StructType ? ((StructType) type).length() : type instanceof VariantType ? 2 : 0;
   }
 
   /** Whether the rows lie in runs that are long enough for values to be moved. */

@@ -59,7 +59,7 @@ public final class StoredColumns {
     conf.setConfString("spark.sql.parquet.writeLegacyFormat", "false");
     conf.setConfString("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS");
     conf.setConfString("spark.sql.parquet.fieldId.write.enabled", "true");
-    this.wanted = new SparkToParquetSchemaConverter(conf).convert(stored);
+    this.wanted = new SparkToParquetSchemaConverter(conf).convert((StructType) VariantGroups.marked(stored));
   }
 
   public boolean areIn(ParquetMetadata footer) {
@@ -164,6 +164,9 @@ public final class StoredColumns {
 
   /** Structs may have more fields than are wanted; lists and maps are of three levels, named as Spark names them. */
   private static boolean isSameGroup(GroupType stored, GroupType wanted) {
+    if (VariantGroups.isMarked(wanted)) {
+      return VariantGroups.isVariant(stored);
+    }
     Object kind = wanted.getLogicalTypeAnnotation();
     Object storedKind = stored.getLogicalTypeAnnotation();
     if (!(kind == null ? storedKind == null : kind.equals(storedKind))) {

@@ -37,10 +37,12 @@ _SOURCES = (
     "StoreFiles",
     "DeletedRows",
     "FilePiece",
+    "VariantGroups",
     "StoredColumns",
     "PushedFilters",
     "PageFilter",
     "PlainFiles",
+    "VariantFields",
     "ArrowReaderFactory",
     "ScanParts",
 )

@@ -138,6 +138,12 @@ class Bridge:
         return spark_state(self).chosen(before, predicates, ",".join(map(str, numbers)))
 
     @property
+    def release(self) -> tuple[int, int]:
+        """Spark's, as two numbers."""
+        major, minor = self.spark.version.split(".")[:2]
+        return int(major), int(minor)
+
+    @property
     def parallelism(self) -> int:
         return int(self._context.defaultParallelism)
 
@@ -208,7 +214,7 @@ class Bridge:
         relations = self.java_class("org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation")
         given = self.java_class("org.apache.spark.sql.util.CaseInsensitiveStringMap")(self.java_map(options))
         # Spark 4.1 added the time travel that a name may ask for.
-        travel = [] if self.spark.version.startswith("4.0") else [none]
+        travel = [none] if self.release >= (4, 1) else []
         plan = relations.create(self.remembered(table), none, none, given, *travel)
         session = self.spark._jsparkSession
         return DataFrame(self.java_class("org.apache.spark.sql.classic.Dataset").ofRows(session, plan), self.spark)

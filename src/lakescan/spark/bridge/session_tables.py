@@ -65,7 +65,7 @@ def serve_names(bridge: Bridge, catalog: Proxy, sources: Iterable[str], others: 
     manager = state.catalogManager()
     field = manager.getClass().getDeclaredField("defaultSessionCatalog")
     field.setAccessible(True)
-    release = tuple(int(part) for part in bridge.spark.version.split(".")[:2])
+    release = bridge.release
     made = driver_classes(bridge, [name for name, since in _CLASSES.items() if since <= release])
     if field.get(manager).getClass().getName() == made.getName():
         return

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from lakescan.spark.bridge.jvm import READ, Bridge
+from lakescan.spark.bridge.jvm import EXPRESSIONS, READ, Bridge
 from lakescan.spark.bridge.proxy import JavaObject
 from lakescan.spark.bridge.trips import scan_parts
 
@@ -88,6 +88,14 @@ def partitioning(bridge: Bridge, names: Sequence[str], keys: int) -> JavaObject:
     if not names:
         return bridge.java_class(kind + "UnknownPartitioning")(0)
     return bridge.java_class(kind + "KeyGroupedPartitioning")(bridge.identities(names, "Expression"), keys)
+
+
+def ordering(bridge: Bridge, names: Sequence[str]) -> JavaObject:
+    """That the rows of each task are in the order of these columns, the smallest first."""
+    kind = bridge.java_class(EXPRESSIONS + "Expressions")
+    ascending = bridge.java_class(EXPRESSIONS + "SortDirection").ASCENDING
+    column = bridge.java_class(EXPRESSIONS + "FieldReference").column
+    return bridge.array(EXPRESSIONS + "SortOrder", [kind.sort(column(name), ascending) for name in names])
 
 
 def joins_by_partitioning(bridge: Bridge) -> bool:

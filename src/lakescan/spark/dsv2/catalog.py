@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from lakescan.errors import InvalidName, InvalidOption, InvalidVersion, ReadOnly, TableNotFound, WrongFormat
-from lakescan.formats import format_at, format_named, no_table, state_options
+from lakescan.formats.registry import format_at, format_named, no_table, state_options
 from lakescan.io.configuration import is_storage_option
 from lakescan.io.storage import Storage
 from lakescan.scan.format import AnyFormat

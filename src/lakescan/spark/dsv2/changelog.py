@@ -10,7 +10,7 @@ from lakescan.errors import InvalidOption
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
-from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
+from lakescan.spark.dsv2.scan_builder import SparkScanBuilder, scan_builder
 
 _KIND_OF_CHANGE = "_change_type"
 
@@ -43,7 +43,7 @@ class Changes(Proxy):
 
     def newScanBuilder(self, options: JavaObject) -> SparkScanBuilder:
         given = self.bridge.text_map(options.asCaseSensitiveMap())
-        return SparkScanBuilder(self.bridge, self._snapshot, Settings.of(self.bridge.confs("lakescan."), given))
+        return scan_builder(self.bridge, self._snapshot, Settings.of(self.bridge.confs("lakescan."), given))
 
     def rowId(self) -> JavaObject:
         return self.bridge.references([])

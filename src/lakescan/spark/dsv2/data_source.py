@@ -11,8 +11,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from lakescan import formats
 from lakescan.errors import InvalidOption, ReadOnly, WrongFormat
+from lakescan.formats import registry
 from lakescan.io.locations import has_scheme, plain
 from lakescan.options import OF_A_SOURCE
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
@@ -104,7 +104,7 @@ def install_sources(spark: SparkSession) -> list[str]:
 def serve_sources(bridge: Bridge) -> list[str]:
     """The same without a word to the session itself."""
     any_format = named_source(bridge, NAME)
-    others = [known.name for known in formats.FORMATS if any_format is None or not any_format.registered(known.name)]
+    others = [known.name for known in registry.FORMATS if any_format is None or not any_format.registered(known.name)]
     served = []
     for name in (NAME, *others):
         source = named_source(bridge, name)
@@ -116,7 +116,7 @@ def serve_sources(bridge: Bridge) -> list[str]:
 
 def claim_sources(spark: SparkSession, claimed: Collection[str], served: Collection[str]) -> None:
     """Read by the claimed names too, where another data source has them: in this session, and reads alone."""
-    for format_ in formats.FORMATS:
+    for format_ in registry.FORMATS:
         own = format_.own_catalog
         if own is not None and format_.name in claimed and format_.name not in served:
             claim_source(Bridge(spark), format_.name, NAME, own.packages)
@@ -126,7 +126,7 @@ def check_source(spark: SparkSession, location: str, source: str, format_: str) 
     """Refuse a table of another format than the data source's, and one that the session leaves to another reader."""
     if source not in (format_, NAME):
         raise WrongFormat(location, source, format_)
-    known = formats.format_named(format_)
+    known = registry.format_named(format_)
     if not is_read_here(spark, known) and known.own_catalog is not None:
         raise InvalidOption(
             str(known.own_catalog.switch), f"it leaves {known.title} tables to another reader. Set it to true."

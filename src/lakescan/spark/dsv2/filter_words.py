@@ -56,15 +56,16 @@ class FilterWords:
         columns = [_not_null(condition) for condition in _conditions(predicate)]
         known = [column for column in columns if column is not None]
         try:
-            return " ".join(self._column(column).split()[1] for column in known) if len(known) == len(columns) else None
+            return " ".join(str(self._place(column)) for column in known) if len(known) == len(columns) else None
         except _Inexpressible:
             return None
 
-    def stream(self, rows: str, not_null: str, wanted: str) -> bytes:
-        """What rows must pass, which columns must not be null in them, and which rows are wanted at all."""
+    def stream(self, rows: str, not_null: str, wanted: str, always: bool) -> bytes:
+        """What rows must pass, which columns must not be null in them, and which rows are wanted at all; whether the
+        executor is to filter rows whatever is known of pages."""
         schema = pa.schema(
             [(str(at), literal.type) for at, literal in enumerate(self._literals)],
-            {"rows": rows, "not_null": not_null, "wanted": wanted},
+            {"rows": rows, "not_null": not_null, "wanted": wanted, "always": str(always).lower()},
         )
         sink = pa.BufferOutputStream()
         with pa.RecordBatchStreamWriter(sink, schema) as stream:
@@ -92,10 +93,16 @@ class FilterWords:
                 return [self._column(column), self._literal(column, Literal(prefix, pa.string())), "starts"]
         raise _Inexpressible
 
-    def _column(self, column: Column) -> str:
-        if len(column.path) > 1 or column.path[0] not in self._places or pa.types.is_nested(self._type(column)):
+    def _place(self, column: Column) -> int:
+        if len(column.path) > 1 or column.path[0] not in self._places:
             raise _Inexpressible
-        return f"column {self._places[column.path[0]]}"
+        return self._places[column.path[0]]
+
+    def _column(self, column: Column) -> str:
+        place = self._place(column)
+        if pa.types.is_nested(self._type(column)):
+            raise _Inexpressible
+        return f"column {place}"
 
     def _literal(self, column: Column, literal: Literal) -> str:
         if column.path[0] not in self._types or not literal.type.equals(self._type(column)):

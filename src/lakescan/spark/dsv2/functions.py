@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from lakescan.errors import InvalidArgument, NotALakeTable
-from lakescan.formats import detail, options_of
+from lakescan.formats.registry import detail, options_of
 from lakescan.io.locations import has_scheme
 from lakescan.spark.bridge import Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.statements import local_plan, put_function, put_statements

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakescan import formats
+from lakescan.formats import registry
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.new_sessions import prepare_new_sessions
 from lakescan.spark.dsv2.catalog import NameCatalog, PathCatalog, attach
@@ -38,7 +38,7 @@ def install_catalogs(spark: SparkSession, claimed: Collection[str] = ()) -> None
 def install_alone(spark: SparkSession, claimed: Collection[str] = ()) -> bool:
     """The same in this session alone; gives whether the settings have a catalog of ours."""
     bridge = Bridge(spark)
-    for format_ in formats.FORMATS:
+    for format_ in registry.FORMATS:
         has_ours = isinstance(bridge.catalog(format_.name), PathCatalog)
         if not is_read_here(spark, format_):
             if has_ours:

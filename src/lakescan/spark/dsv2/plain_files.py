@@ -32,22 +32,26 @@ from pyspark.sql.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    VariantType,
 )
 
 from lakescan.io.locations import store_of
 from lakescan.predicate import TRUE
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows, streams_of
-from lakescan.scan.packing import ROW_COUNT
+from lakescan.scan.packing import ROW_COUNT, total_bytes
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.filter_words import FilterWords, only_drops_nulls
+from lakescan.spark.dsv2.variant_fields import is_extracted
 from lakescan.types.columns import member
-from lakescan.types.schema import FIELD_ID
+from lakescan.types.schema import FIELD_ID, is_variant
 
 ELSEWHERE = "files that are not on this machine"
 _NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
 # A file that is to be filtered is looked at in the executor where leaving out pages of it may pay: what is known of its
 # pages is read from its end, and then a worker may read it all the same.
 WORTH_LOOKING_AT_PAGES = 4 << 20
+# A worker is started in the time in which an executor decodes and filters more than that.
+SMALL_SCAN = 16 << 20
 # What `PlainFiles.java` calls a column of its own.
 _POSITIONS = "_tmp_metadata_row_index"
 # Where Spark's StructFields have the id of a Parquet column.
@@ -65,13 +69,15 @@ class PlainColumns:
     """For each column of the scan, where it is among the stored ones with the partition's behind them."""
     filters: bytes | None = None
     """What `PushedFilters.java` is told."""
+    filters_always: bool = False
+    """Whether executors filter every file that they can read, however small it is."""
     not_opened: str = ELSEWHERE
     """Why executors open no file in the table's store, where it is in one; empty where they do."""
 
 
-def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | str:
+def plain_columns(plan: ReadPlan, schema: StructType, small: bool = False) -> PlainColumns | str:
     """The columns of a scan that executors may read by themselves; why none of its tasks can do without a worker, where
-    that is so."""
+    that is so. Of a `small` scan executors filter rows too."""
     more = _more_than_decoding(plan)
     if more:
         return more
@@ -100,8 +106,13 @@ def plain_columns(plan: ReadPlan, schema: StructType) -> PlainColumns | str:
     rows = words.whole(plan.filter) if not_null is None else ""
     if rows is None:
         return "a filter that Arrow evaluates"
-    filters = words.stream(rows, not_null or "", wanted_rows) if rows or not_null or wanted_rows else None
-    return PlainColumns(StructType(stored), StructType(partitions), places, filters)
+    filters = words.stream(rows, not_null or "", wanted_rows, small) if rows or not_null or wanted_rows else None
+    return PlainColumns(StructType(stored), StructType(partitions), places, filters, small)
+
+
+def is_small(files: pa.Table) -> bool:
+    """Whether a scan of these files is done before a worker would have started."""
+    return total_bytes(files["size"].to_numpy()) <= SMALL_SCAN
 
 
 def _more_than_decoding(plan: ReadPlan) -> str:
@@ -175,7 +186,7 @@ def _told(plan: ReadPlan, columns: PlainColumns, pieces: pa.Table) -> pa.RecordB
     said = {name: pieces[name] for name in ("start", "length", "size", ROW_COUNT)}
     files = _files(plan, columns, pieces)
     paths = files["path"]
-    if plan.filter != TRUE and not only_drops_nulls(plan.filter):
+    if plan.filter != TRUE and not only_drops_nulls(plan.filter) and not columns.filters_always:
         paths = pc.if_else(pc.less(pc.fill_null(pieces["size"], 0), WORTH_LOOKING_AT_PAGES), None, paths)
     told = {"path": paths, **said, **{name: files[name] for name in files.column_names[1:]}, **values}
     return pa.RecordBatch.from_struct_array(pa.table(told).to_struct_array().combine_chunks())
@@ -190,6 +201,9 @@ def _stored(wanted: StructField, field: pa.Field, source: pa.Field) -> StructFie
 
 
 def _stored_type(wanted: DataType, type_: pa.DataType, source: pa.DataType) -> DataType | None:
+    if is_variant(type_):
+        # Spark's reader gives it whole, or what is taken out of it.
+        return wanted if isinstance(wanted, VariantType) or is_extracted(wanted) else None
     match wanted:
         case StructType():
             fields = [_stored(*each) for each in zip(wanted.fields, type_, source, strict=True)]

@@ -22,11 +22,12 @@ from lakescan.spark.bridge.hadoop_stores import SessionStore, session_store
 from lakescan.spark.bridge.tasks import TaskBlock, input_partitions
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
-from lakescan.spark.dsv2.plain_files import ELSEWHERE, PlainColumns, plain_columns
+from lakescan.spark.dsv2.plain_files import ELSEWHERE, PlainColumns, is_small, plain_columns
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.predicates import read_expressions
 from lakescan.spark.dsv2.spark_statistics import SparkStatistics
 from lakescan.spark.dsv2.task_blocks import DividedScan
+from lakescan.spark.dsv2.variant_fields import shown_extractions
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
 
 # Who reads more files than that is not told before they are read: dividing them into tasks takes as long as planning.
@@ -42,6 +43,7 @@ class SparkScan(BatchScan):
         "filterAttributes",
         "estimateStatistics",
         "outputPartitioning",
+        "outputOrdering",
         "supportsIterativePushdown",
         "pushedPredicates",
         "reflectsFullyPushedDownFilters",
@@ -49,11 +51,13 @@ class SparkScan(BatchScan):
     # Values that are found at run time come with an argument, and leave out files.
     ANSWERS_AT_FIRST = ("description", "supportedCustomMetrics")
 
-    def __init__(self, bridge: Bridge, planning: Planning, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, planning: Planning, schema: StructType, given: StructType | None = None) -> None:
+        """`given` is the schema with what is taken out of Variants, where anything is."""
         super().__init__(bridge)
         self.spec = planning.spec
         self._planning = planning
         self.schema = schema
+        self._given = given or schema
         self._runtime_filters: list[Predicate] = []
         self._at_run_time: Plan | None = None
         self._tasks: DividedScan | None = None
@@ -61,7 +65,7 @@ class SparkScan(BatchScan):
 
     @cached_property
     def token(self) -> str:
-        return f"{self.spec.token} as {self.schema.json()}"
+        return f"{self.spec.token} as {self._given.json()}"
 
     @property
     def plan(self) -> Plan:
@@ -74,19 +78,21 @@ class SparkScan(BatchScan):
         return self._at_run_time or self.plan
 
     def readSchema(self) -> JavaObject:
-        return self.bridge.data_type(self.schema.json())
+        return self.bridge.data_type(self._given.json())
 
     def description(self) -> str:
+        extracted = ", ".join(shown_extractions(self._given))
+        wanted = self.spec.description + (f" variants=[{extracted}]" if extracted else "")
         if self._planning.plan.exception() is not None:
             # A plan that failed fails the query, and not whoever describes it.
-            return self.spec.description
+            return wanted
         if self._tasks is None and self.last_run.planned.files.num_rows > _DESCRIBED_FILES:
-            return f"{self.spec.description} …"
+            return f"{wanted} …"
         divided = self._divided(self.last_run)
         who = ", ".join(f"{count} by {reader}" for reader, count in divided.readers)
         why = divided.why_workers
         files = self.last_run.planned.files.num_rows
-        return f"{self.spec.description} files=[{files}] tasks=[{who}{shown_reasons(why)}]"
+        return f"{wanted} files=[{files}] tasks=[{who}{shown_reasons(why)}]"
 
     def toBatch(self) -> "SparkBatch":
         filters, self._runtime_filters = self._runtime_filters, []
@@ -168,6 +174,8 @@ class SparkScan(BatchScan):
         factory = self.bridge.reader_factory(read, schema, limited, None if isinstance(plain, str) else plain)
         if not isinstance(plain, str) and isinstance(self._store, SessionStore):
             factory.openStores(self._store.sent(self.bridge))
+        if self._given is not self.schema:
+            factory.extractVariants(self._given.json())
         return factory
 
     @cached_property
@@ -178,7 +186,7 @@ class SparkScan(BatchScan):
     def _plain_columns(self) -> PlainColumns | str:
         if not self.spec.settings.plain_files:
             return "lakescan.pushdown.plain_files is off"
-        columns = plain_columns(self._read_plan, self.schema)
+        columns = plain_columns(self._read_plan, self._given, is_small(self.plan.planned.files))
         if isinstance(columns, str):
             return columns
         return replace(columns, not_opened=self._store if isinstance(self._store, str) else "")

@@ -19,6 +19,7 @@ from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.jobs import SparkExecutors
 from lakescan.spark.bridge.tasks import joins_by_partitioning
+from lakescan.spark.bridge.variants import all_or_none, wanted_of_variants
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import planning
 from lakescan.spark.dsv2.predicates import read_expressions
@@ -26,7 +27,8 @@ from lakescan.spark.dsv2.pushed_aggregates import PushedAggregates
 from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.dsv2.scan import SparkScan
 from lakescan.spark.dsv2.scan_by_partition import SparkScanByPartition
-from lakescan.types.schema import arrow_schema
+from lakescan.spark.dsv2.variant_fields import SINCE, Extraction, extracted_types, with_extracted
+from lakescan.types.schema import arrow_schema, is_variant
 
 _SCANS = ScansOfAPlan()
 
@@ -43,6 +45,7 @@ class SparkScanBuilder(Proxy):
         self._pushed: JavaObject | None = None
         self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
+        self._extracted: dict[str, StructType] = {}
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
@@ -122,7 +125,9 @@ class SparkScanBuilder(Proxy):
         spec = self._wanted.spec
         by_partition = spec.settings.by_partition and spec.snapshot.partition_columns and spec.gives_every_row
         kind = SparkScanByPartition if by_partition and joins_by_partitioning(self.bridge) else SparkScan
-        return kind(self.bridge, planning(spec), StructType.fromJson(self._spark_schema))
+        schema = StructType.fromJson(self._spark_schema)
+        given = with_extracted(schema, self._extracted) if self._extracted else None
+        return kind(self.bridge, planning(spec), schema, given)
 
     class Java:
         implements = tuple(
@@ -137,6 +142,36 @@ class SparkScanBuilder(Proxy):
                 "SupportsPushDownOffset",
             )
         )
+
+
+class VariantScanBuilder(SparkScanBuilder):
+    """That of a table with Variants, of which Spark asks for what a query takes out of them."""
+
+    def supportsDeferCastError(self) -> bool:
+        return True
+
+    def pushVariantExtractions(self, extractions: JavaObject) -> JavaObject:
+        settings = self._wanted.spec.settings
+        wanted = [Extraction(*told) for told in wanted_of_variants(self.bridge, extractions)]
+        variants = [field["name"] for field in self._spark_schema["fields"] if field["type"] == "variant"]
+        types = extracted_types(wanted, variants)
+        # Spark counts on just the columns that it names next.
+        if types is not None and settings.variants and settings.columns:
+            self._extracted = types
+        return all_or_none(self.bridge, bool(self._extracted), len(wanted))
+
+    class Java:
+        implements = (*SparkScanBuilder.Java.implements, READ + "SupportsPushDownVariantExtractions")
+        since = SINCE
+
+
+def scan_builder(
+    bridge: Bridge, snapshot: Snapshot, settings: Settings, filter_: str | None = None
+) -> SparkScanBuilder:
+    """The builder for a scan of the snapshot."""
+    has_variants = bridge.release >= SINCE and any(is_variant(field.type) for field in snapshot.schema)
+    kind = VariantScanBuilder if has_variants else SparkScanBuilder
+    return kind(bridge, snapshot, settings, filter_)
 
 
 def _sort_columns(orders: JavaObject, spark_schema: dict[str, Any]) -> list[SortColumn] | None:

@@ -1,7 +1,7 @@
 """A scan whose tasks each have one value of the partition columns, and that tells Spark so.
 
-A join or an aggregate by those columns then shuffles nothing. Files that are dropped at run time leave keys out and
-never add one, as Spark asks.
+A join or an aggregate by those columns then shuffles nothing, and a join sorts nothing by them. Files that are dropped
+at run time leave keys out and never add one, as Spark asks.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from lakescan.scan.partitioning import KeyedTasks, keys_of
 from lakescan.scan.plan import Plan, ScanTasks
 from lakescan.spark.bridge import READ, JavaObject
-from lakescan.spark.bridge.tasks import TaskBlock, keyed_partitions, partitioning
+from lakescan.spark.bridge.tasks import TaskBlock, keyed_partitions, ordering, partitioning
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.scan import SparkScan
 
@@ -36,6 +36,11 @@ class SparkScanByPartition(SparkScan):
         keys = keys_of(self.plan.planned.files, self._keys)[0].num_rows if self._keys else 0
         return partitioning(self.bridge, self._keys, keys)
 
+    def outputOrdering(self) -> JavaObject:
+        """Rows of one value are in the order of that value. Before 4.2 Spark also believes it of tasks that it has put
+        together by a part of the columns."""
+        return ordering(self.bridge, self._keys if self.bridge.release >= (4, 2) else ())
+
     def tasks_of(self, plan: Plan) -> ScanTasks:
         return ScanTasks((), self._tasks_by_key(plan).tasks) if self._has_keys(plan) else super().tasks_of(plan)
 
@@ -56,4 +61,8 @@ class SparkScanByPartition(SparkScan):
         return known[1]
 
     class Java:
-        implements = (*SparkScan.Java.implements, READ + "SupportsReportPartitioning")
+        implements = (
+            *SparkScan.Java.implements,
+            READ + "SupportsReportPartitioning",
+            READ + "SupportsReportOrdering",
+        )

@@ -9,9 +9,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakescan import formats
 from lakescan.errors import ManagedTable, ReadOnly
-from lakescan.formats import no_table, options_of
+from lakescan.formats import registry
+from lakescan.formats.registry import no_table, options_of
 from lakescan.io.storage import Storage
 from lakescan.spark.bridge import Bridge, JavaObject
 from lakescan.spark.bridge.loads import write_asked
@@ -66,5 +66,5 @@ class SessionNames(LakeCatalog):
 def install_names(spark: SparkSession, sources: Sequence[str]) -> None:
     """Serve the tables of these data sources that the session's own catalog keeps; again is the same as once."""
     bridge = Bridge(spark)
-    others = [format_.own_catalog.java_class for format_ in formats.FORMATS if format_.own_catalog is not None]
+    others = [format_.own_catalog.java_class for format_ in registry.FORMATS if format_.own_catalog is not None]
     serve_names(bridge, SessionNames(bridge), sources, others)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakescan.errors import InvalidOption, SchemaChanged, UnsupportedFeature
-from lakescan.formats import checked, format_named, options_of, pin_stream, sets_rows
+from lakescan.formats.registry import checked, format_named, options_of, pin_stream, sets_rows
 from lakescan.options import OF_A_SOURCE, Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructType
 
 from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
-from lakescan.formats import asked, asks_one_version, can_stream, checked, open_table, sets_rows
+from lakescan.formats.registry import asked, asks_one_version, can_stream, checked, open_table, sets_rows
 from lakescan.io.configuration import is_storage_option
 from lakescan.io.storage import Storage
 from lakescan.options import Options, Read
@@ -31,7 +31,7 @@ from lakescan.spark.bridge.loads import loads_a_stream
 from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
 from lakescan.spark.dsv2.partitions import ShownPartitions
 from lakescan.spark.dsv2.pinned_versions import PinnedVersions
-from lakescan.spark.dsv2.scan_builder import SparkScanBuilder
+from lakescan.spark.dsv2.scan_builder import SparkScanBuilder, scan_builder
 from lakescan.spark.dsv2.stream import StreamScanBuilder
 from lakescan.spark.dsv2.stream_options import Seen, pinned_stream, stream_builder, stream_options
 from lakescan.spark.given_schema import all_nullable, chosen_columns
@@ -154,7 +154,7 @@ class SparkTable(ShownPartitions):
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
         if given and not self._asked.checked:
             self._refuse_what_was_not_asked(given)
-        return SparkScanBuilder(self.bridge, self.snapshot, settings, self._asked.filter)
+        return scan_builder(self.bridge, self.snapshot, settings, self._asked.filter)
 
     def _refuse_what_was_not_asked(self, given: Mapping[str, str]) -> None:
         """What a scan's options ask for must be what the table was loaded for."""

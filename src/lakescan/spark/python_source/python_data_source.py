@@ -28,7 +28,7 @@ from lakescan.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from lakescan.formats import asked, checked, open_table, options_of, pin_stream, pinned
+from lakescan.formats.registry import asked, checked, open_table, options_of, pin_stream, pinned
 from lakescan.options import OF_A_SOURCE, Read
 from lakescan.reader.read import read_task
 from lakescan.scan.settings import Settings

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakescan.formats import open_table, pin_stream
-from lakescan.formats.delta import DeltaTable
 from lakescan.formats.delta.stream.pinned_stream import PinnedDeltaStream
+from lakescan.formats.delta.table import DeltaTable
+from lakescan.formats.registry import open_table, pin_stream
 from lakescan.io.storage import Storage
 from lakescan.reader.read import read_task
 from lakescan.stream.stream import Limits, PinnedStream, Stream, StreamTask

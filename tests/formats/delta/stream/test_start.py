@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from lakescan.errors import InvalidVersion, MissingCommit, RelaxedStartRefused, StartNotRebuilt, VersionNotFound
-from lakescan.formats.delta import DeltaTable, open_delta
 from lakescan.formats.delta.log.log_segment import list_log
 from lakescan.formats.delta.stream.offset import parse_offset
 from lakescan.formats.delta.stream.pinned_stream import PinnedDeltaStream
 from lakescan.formats.delta.stream.start import starting_state
+from lakescan.formats.delta.table import DeltaTable, open_delta
 from lakescan.io.storage import Storage
 from lakescan.stream.stream import Limits
 from tests.formats.delta.stream.engine import Engine
