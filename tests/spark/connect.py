@@ -61,5 +61,11 @@ def ask(address: str, program: str, *arguments: object, has_lakescan: bool = Fal
         text=True,
         timeout=_PATIENCE_S,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, _said(done.stderr)
     return json.loads(done.stdout.split("ANSWER")[1])
+
+
+def _said(stderr: str) -> str:
+    """The end of what a client said, without stacks of the server's: its message stands before them."""
+    stack = ("\tat ", r"\tat ")
+    return "\n".join(line for line in stderr.splitlines() if not line.startswith(stack))[-4000:]

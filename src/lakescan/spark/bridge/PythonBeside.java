@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
@@ -34,6 +36,7 @@ public class PythonBeside extends AbstractFunction1 {
   private static List sources;
   private static volatile UDF1 prepare;
   private static volatile String said = "";
+  private static final Map COMPILED = new ConcurrentHashMap();
 
   public Object apply(Object extensions) {
     NewSessions.tell((SparkSessionExtensions) extensions, new UDF1() {
@@ -48,6 +51,11 @@ public class PythonBeside extends AbstractFunction1 {
   public static void serves(UDF1 python, List names) {
     sources = names;
     prepare = python;
+  }
+
+  /** What was compiled for the processes so far, which a later one uses too. */
+  public static Map compiled() {
+    return COMPILED;
   }
 
   /** Start the process, where it does not run yet, and wait until it serves. */

@@ -17,7 +17,7 @@ from lakescan.io.configuration import StorageConfiguration, settings_of
 from lakescan.io.locations import options_prefix, store_of
 from lakescan.io.storage import Storage
 from lakescan.spark.bridge.hadoop import CREDENTIAL_STORES, session_storage
-from lakescan.spark.bridge.java_classes import driver_classes
+from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject
 from lakescan.spark.bridge.trips import in_words
@@ -130,6 +130,6 @@ def _presets(storage: Storage, authority: str) -> list[str]:
 def _hadoop_stores(bridge: Bridge) -> Any:
     """The one `HadoopStores` of a JVM."""
     if bridge.gateway not in _asked:
-        made = driver_classes(bridge, ["StoreFiles", "HadoopStores"])
+        made = driver_class(bridge, "StoreFiles", "HadoopStores")
         _asked[bridge.gateway] = made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", []))
     return _asked[bridge.gateway]

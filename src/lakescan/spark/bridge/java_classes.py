@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from lakescan.errors import UnsupportedSpark
 
@@ -50,43 +50,30 @@ _SOURCES = (
 _METRICS = ("CountMetric", "SizeMetric")
 # Each extends the one before it; the release in which Spark has what it needs.
 _CATALOG = {"ServedCatalog": (4, 0), "since_4_2/ServedChanges": (4, 2), "since_4_3/ServedOptions": (4, 3)}
-_sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_sent: WeakSet[Any] = WeakSet()
 _metrics: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 _sources: WeakKeyDictionary[Any, dict[str, JavaClasses | None]] = WeakKeyDictionary()
-_of_drivers: WeakKeyDictionary[Any, dict[str, JavaClasses]] = WeakKeyDictionary()
-_chains: WeakKeyDictionary[Any, dict[tuple[str, ...], JavaClasses]] = WeakKeyDictionary()
+_compilers: WeakKeyDictionary[Any, dict[str, list[Any]]] = WeakKeyDictionary()
 _sending = threading.Lock()
 
 
 def executor_class(bridge: "Bridge", name: str) -> JavaClasses:
     """The class of a Java file beside this one, which every executor of the session's context knows from now on."""
-    context = bridge.spark.sparkContext
+    context: Any = bridge.spark.sparkContext
     with _sending:
+        compilers = _compiled_once(bridge, _SOURCES)
         if context not in _sent:
-            _sent[context] = _compile_and_send(bridge)
-        return _sent[context].loadClass(_PACKAGE + name)
+            context._jsc.addJar(_jar_of(bridge, compilers, "lakescan.jar").as_uri())
+            _sent.add(context)
+        return compilers[-1].getClassLoader().loadClass(_PACKAGE + name)
 
 
-def driver_class(bridge: "Bridge", name: str) -> JavaClasses:
-    """The class of a Java file beside this one, for the driver alone; compiled once a JVM."""
+def driver_class(bridge: "Bridge", *names: str) -> JavaClasses:
+    """The class of the last of some Java files beside this one, each of which may use those before it, for the driver
+    alone."""
     with _sending:
-        known = _of_drivers.setdefault(bridge.gateway, {})
-        if name not in known:
-            compiler = _compiled(bridge, _text_of(name), _loader(bridge))
-            known[name] = compiler.getClassLoader().loadClass(_PACKAGE + name)
-        return known[name]
-
-
-def driver_classes(bridge: "Bridge", names: Sequence[str]) -> JavaClasses:
-    """The class of the last of some Java files, each of which may use those before it, for the driver alone."""
-    with _sending:
-        known = _chains.setdefault(bridge.gateway, {})
-        if tuple(names) not in known:
-            loader = _loader(bridge)
-            for name in names:
-                loader = _compiled(bridge, _text_of(name), loader).getClassLoader()
-            known[tuple(names)] = loader.loadClass(_PACKAGE + names[-1].rpartition("/")[2])
-        return known[tuple(names)]
+        loader = _compiled_once(bridge, names)[-1].getClassLoader()
+        return loader.loadClass(_PACKAGE + names[-1].rpartition("/")[2])
 
 
 def named_source(bridge: "Bridge", name: str) -> JavaClasses | None:
@@ -222,12 +209,24 @@ def _open_loader(bridge: "Bridge", loader: Any) -> Any:
     return None
 
 
-def _compile_and_send(bridge: "Bridge") -> Any:
-    """A class loader that has what executors were sent."""
-    context: Any = bridge.spark.sparkContext
-    compiled = _compiled_in_order(bridge, _SOURCES, _loader(bridge))
-    context._jsc.addJar(_jar_of(bridge, compiled, "lakescan.jar").as_uri())
-    return compiled[-1].getClassLoader()
+def _compiled_once(bridge: "Bridge", names: Sequence[str]) -> list[Any]:
+    """What some Java files are compiled to, once a JVM, also where it outlives this process or a context.
+
+    Each thread of Py4J's remembers methods by the names of their classes: of two classes of one name, it would call the
+    methods of the first on objects of the second.
+    """
+    known = _compilers.setdefault(bridge.gateway, {})
+    key = ",".join(names)
+    if key not in known:
+        kept = beside_class(bridge).compiled() if is_present(bridge, _PACKAGE + "PythonBeside") else None
+        earlier = None if kept is None else kept.get(key)
+        if earlier is not None:
+            known[key] = list(earlier)
+        else:
+            known[key] = _compiled_in_order(bridge, names, _loader(bridge))
+            if kept is not None:
+                kept.put(key, bridge.array("java.lang.Object", known[key]))
+    return known[key]
 
 
 def _compiled_in_order(bridge: HasClasses, names: Sequence[str], loader: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakescan.spark.bridge.java_classes import driver_classes
+from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.spark.bridge.jvm import Bridge, python_session
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 
@@ -36,7 +36,7 @@ def parser_below(bridge: Bridge, parser: JavaObject) -> JavaObject:
 
 
 def _method(bridge: Bridge, name: str) -> Any:
-    return next(m for m in driver_classes(bridge, ["NewSessions"]).getMethods() if m.getName() == name)
+    return next(m for m in driver_class(bridge, "NewSessions").getMethods() if m.getName() == name)
 
 
 def _arguments(bridge: Bridge, *arguments: Any) -> JavaObject:

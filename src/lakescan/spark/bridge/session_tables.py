@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lakescan.io.locations import plain
-from lakescan.spark.bridge.java_classes import driver_classes, is_present
+from lakescan.spark.bridge.java_classes import driver_class, is_present
 from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 
@@ -66,7 +66,7 @@ def serve_names(bridge: Bridge, catalog: Proxy, sources: Iterable[str], others: 
     field = manager.getClass().getDeclaredField("defaultSessionCatalog")
     field.setAccessible(True)
     release = bridge.release
-    made = driver_classes(bridge, [name for name, since in _CLASSES.items() if since <= release])
+    made = driver_class(bridge, *(name for name, since in _CLASSES.items() if since <= release))
     if field.get(manager).getClass().getName() == made.getName():
         return
     arguments: list[JavaObject] = [state.catalog(), catalog, bridge.java_set(sources)]

@@ -1,6 +1,6 @@
 """What SQL knows in a session beyond Spark's own: table functions that Python answers, and statements that use them."""
 
-from lakescan.spark.bridge.java_classes import driver_classes
+from lakescan.spark.bridge.java_classes import driver_class
 from lakescan.spark.bridge.jvm import Bridge
 from lakescan.spark.bridge.new_sessions import parser_below
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
@@ -15,7 +15,7 @@ def put_function(bridge: Bridge, name: str, function: Proxy) -> None:
     known = str(registry.listFunction().mkString(" ")).replace("`", "").split(" ")
     if any(registered.rpartition(".")[2] == name for registered in known):
         return
-    constructor = driver_classes(bridge, ["TableFunction"]).getConstructors()[0]
+    constructor = driver_class(bridge, "TableFunction").getConstructors()[0]
     made = constructor.newInstance(bridge.array("java.lang.Object", [name, function]))
     registry.createOrReplaceTempFunction(name, made, "scala_udf")
 
@@ -30,7 +30,7 @@ def put_statements(bridge: Bridge) -> None:
         before = parser_below(bridge, before)
     if before.getClass().getName() != _SPARKS_OWN:
         return
-    methods = driver_classes(bridge, ["Statements"]).getMethods()
+    methods = driver_class(bridge, "Statements").getMethods()
     over = next(method for method in methods if method.getName() == "over")
     field.set(state, over.invoke(None, bridge.array("java.lang.Object", [before, state.catalog()])))
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass
 
-from lakescan.spark.bridge.java_classes import driver_classes, executor_class
+from lakescan.spark.bridge.java_classes import driver_class, executor_class
 
 if TYPE_CHECKING:
     from lakescan.spark.bridge.jvm import Bridge
@@ -46,7 +46,7 @@ def known_class(gateway: Any, name: str) -> KnownClass:
 def spark_state(bridge: "Bridge") -> Any:
     """The one `SparkState` of a JVM."""
     if bridge.gateway not in _states:
-        made = driver_classes(bridge, ["Remembered", "DescribedExpressions", "SparkState"])
+        made = driver_class(bridge, "Remembered", "DescribedExpressions", "SparkState")
         _states[bridge.gateway] = made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", []))
     return _states[bridge.gateway]
 
