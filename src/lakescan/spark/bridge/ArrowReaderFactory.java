@@ -55,6 +55,7 @@ import scala.collection.immutable.Nil$;
  * types are as they are after erasure.
  */
 public final class ArrowReaderFactory implements PartitionReaderFactory {
+  private static final Logger LOG = LoggerFactory.getLogger(ArrowReaderFactory.class);
   private final PythonFunction function;
   private final StructType schema;
   private final String timeZone;
@@ -127,12 +128,30 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
   private WorkerReader worker(int index, byte[] pickled, long first, long pieces, long row) {
     Object[] told = {pickled, Long.valueOf(first), Long.valueOf(pieces), Long.valueOf(row)};
     Object wrapped = new GenericInternalRow(new Object[] {new GenericInternalRow(told)});
-    Iterator input = Iterator$.MODULE$.single(Iterator$.MODULE$.single(wrapped));
     TaskContext context = TaskContext.get();
-    WorkerReader reader = new WorkerReader(runner().compute(input, index, context), schema, given, limited);
+    WorkerReader reader = new WorkerReader(batches(wrapped, index, context), schema, given, limited);
     // Listeners are called last come, first served: this one while the worker is still there.
     context.addTaskCompletionListener(reader);
     return reader;
+  }
+
+  private Iterator batches(Object task, int index, TaskContext context) {
+    BasePythonRunner runner = runner();
+    if (WorkerDaemon.serves(runner, function)) {
+      try {
+        return runner.compute(input(task), index, context);
+      } catch (Exception error) {
+        context.killTaskIfInterrupted();
+        LOG.info("Workers are started by Spark's own daemon from now on", error);
+        WorkerDaemon.failed(runner, function);
+        runner = runner();
+      }
+    }
+    return runner.compute(input(task), index, context);
+  }
+
+  private static Iterator input(Object task) {
+    return Iterator$.MODULE$.single(Iterator$.MODULE$.single(task));
   }
 
   private BasePythonRunner runner() {
@@ -172,7 +191,6 @@ public final class ArrowReaderFactory implements PartitionReaderFactory {
    * or says what is wrong with the file. The pieces behind it are Spark's again.
    */
   private static final class PlainReader implements PartitionReader {
-    private static final Logger LOG = LoggerFactory.getLogger(PlainReader.class);
     private final ArrowReaderFactory factory;
     private final int index;
     private final TaskInBlock.Told told;

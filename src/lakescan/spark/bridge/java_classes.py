@@ -43,9 +43,12 @@ _SOURCES = (
     "PageFilter",
     "PlainFiles",
     "VariantFields",
+    "WorkerDaemon",
     "ArrowReaderFactory",
     "ScanParts",
 )
+# In the same JAR, by the name that `WorkerDaemon.java` starts it by.
+_DAEMON = ("worker_daemon.py", "lakescan_worker_daemon.py")
 # Spark finds the class of a metric by its name.
 _METRICS = ("CountMetric", "SizeMetric")
 # Each extends the one before it; the release in which Spark has what it needs.
@@ -63,7 +66,10 @@ def executor_class(bridge: "Bridge", name: str) -> JavaClasses:
     with _sending:
         compilers = _compiled_once(bridge, _SOURCES)
         if context not in _sent:
-            context._jsc.addJar(_jar_of(bridge, compilers, "lakescan.jar").as_uri())
+            jar = _jar_of(bridge, compilers, "lakescan.jar")
+            with zipfile.ZipFile(jar, "a") as archive:
+                archive.writestr(_DAEMON[1], files(__package__).joinpath(_DAEMON[0]).read_bytes())
+            context._jsc.addJar(jar.as_uri())
             _sent.add(context)
         return compilers[-1].getClassLoader().loadClass(_PACKAGE + name)
 

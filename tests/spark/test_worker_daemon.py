@@ -1,0 +1,187 @@
+"""Workers start from a daemon that has imported what they need, and from Spark's own where that is not to be."""
+
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import lakescan
+from lakescan.spark.bridge import Bridge, worker_daemon
+from tests.processes import processes, wait_for
+from tests.tables import DeltaBuilder
+
+OURS, SPARKS_OWN = "lakescan_worker_daemon", "pyspark.daemon"
+ROWS = 30
+
+
+@pytest.fixture
+def jar(tmp_path: Path) -> str:
+    """One with the daemon in it, and a folder of Java's that Python is not to take for a package."""
+    path = tmp_path / "sent.jar"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{OURS}.py", Path(worker_daemon.__file__).read_bytes())
+        archive.writestr("lakescan/", "")
+        archive.writestr("lakescan/PlainFiles.class", "")
+    return str(path)
+
+
+@contextmanager
+def daemon(*paths: str) -> Iterator[int]:
+    """One that serves: it has said on which port."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", OURS, "pyspark.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        assert struct.unpack("!i", process.stdout.read(4))[0] > 0
+        yield process.pid
+        process.stdin.close()
+        process.wait(30)
+    finally:
+        process.kill()
+        process.wait(30)
+        process.stdout.close()
+
+
+def module_of(process: int | str) -> str:
+    """The module that a process of Python's runs."""
+    words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    return words[words.index("-m") + 1] if "-m" in words else ""
+
+
+def environment_of(process: int) -> Mapping[str, str]:
+    pairs = Path(f"/proc/{process}/environ").read_text().split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+def test_a_daemon_has_one_thread_when_it_has_imported_what_workers_need(jar: str) -> None:
+    with daemon(jar) as process:
+        assert module_of(process) == OURS
+        assert os.listdir(f"/proc/{process}/task") == [str(process)]
+        assert "libarrow" in Path(f"/proc/{process}/maps").read_text()
+
+
+def test_a_daemon_that_would_fork_with_a_thread_is_sparks_own(jar: str, tmp_path: Path) -> None:
+    starting = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+    (tmp_path / "sitecustomize.py").write_text(starting)
+    with daemon(jar, str(tmp_path)) as process:
+        assert module_of(process) == SPARKS_OWN
+        assert environment_of(process)["PYTHONPATH"] == str(tmp_path)
+
+
+def test_a_daemon_that_finds_no_lakescan_is_sparks_own_as_it_would_have_been(jar: str, tmp_path: Path) -> None:
+    (tmp_path / "lakescan.py").write_text("raise ModuleNotFoundError('No module named lakescan')")
+    with daemon(jar, str(tmp_path)) as process:
+        assert module_of(process) == SPARKS_OWN
+        assert "OPENBLAS_NUM_THREADS" not in environment_of(process)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> DeltaBuilder:
+    built = DeltaBuilder(tmp_path / "table", pa.schema([("id", pa.int64())]))
+    built.append(pa.table({"id": range(ROWS)}))
+    return built
+
+
+def by_workers(spark: SparkSession, table: DeltaBuilder) -> list[int]:
+    frame = lakescan.read(spark, table.path, options={"lakescan.pushdown.plain_files": False})
+    return sorted(row.id for row in frame.collect())
+
+
+def running(module: str) -> set[int]:
+    """The processes of this session of the system that run a module."""
+    numbers = [line.split()[0] for line in processes(os.getsid(0))]
+    return {int(number) for number in numbers if os.path.exists(f"/proc/{number}") and module_of(number) == module}
+
+
+@pytest.mark.spark
+def test_workers_that_were_killed_are_forked_again_by_the_same_daemon(spark: SparkSession, table: DeltaBuilder) -> None:
+    assert by_workers(spark, table) == list(range(ROWS))
+    ours = running(OURS)
+    parents = {
+        process: int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]) for process in ours
+    }
+    (only,) = {process for process in ours if parents[process] not in ours}
+    for worker in ours - {only}:
+        os.kill(worker, signal.SIGKILL)
+    assert wait_for(lambda: running(OURS) == {only}, 30)
+    assert by_workers(spark, table) == list(range(ROWS))
+    assert only in running(OURS)
+
+
+@pytest.mark.spark
+def test_an_interpreter_that_takes_no_paths_has_sparks_own_daemon(
+    spark: SparkSession, table: DeltaBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -E "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(Bridge, "_worker_interpreter", str(python))
+    before = running(SPARKS_OWN)
+    assert by_workers(spark, table) == list(range(ROWS))
+    assert running(SPARKS_OWN) > before
+    assert by_workers(spark, table) == list(range(ROWS))
+
+
+PROGRAM = """
+import os, sys
+import lakescan
+from tests.spark.test_worker_daemon import running, OURS, SPARKS_OWN
+path, others, own = sys.argv[1:]
+
+def answer(spark, question):
+    options = {"lakescan.pushdown.plain_files": False}
+    rows = lakescan.read(spark, path, options=options).where("id > 5").collect()
+    print("ANSWER", question, len(rows), bool(running(OURS)), bool(running(SPARKS_OWN)), bool(running("chosen_daemon")))
+    for module in (OURS, SPARKS_OWN, "chosen_daemon"):
+        for process in running(module):
+            os.kill(process, 9)
+
+settings = {"spark.ui.enabled": "false"}
+spark = lakescan.session(**settings)
+spark.sparkContext.addPyFile(others)
+answer(spark, "others")
+spark.sparkContext.addPyFile(own)
+answer(spark, "own")
+spark.stop()
+answer(lakescan.session(**settings, **{"spark.python.daemon.module": "chosen_daemon"}), "chosen")
+"""
+
+
+@pytest.mark.spark
+def test_files_with_lakescan_in_them_and_a_daemon_that_is_chosen_are_used(table: DeltaBuilder, tmp_path: Path) -> None:
+    (tmp_path / "chosen_daemon.py").write_text("from pyspark.daemon import manager\n\nmanager()\n")
+    others, own = tmp_path / "others.zip", tmp_path / "own.zip"
+    with zipfile.ZipFile(others, "w") as archive:
+        archive.writestr("job.py", "")
+    package = Path(lakescan.__file__).parent
+    shutil.make_archive(str(own.with_suffix("")), "zip", package.parent, package.name)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.getcwd()])}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, table.path, str(others), str(own)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        start_new_session=True,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    answers = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("ANSWER")]
+    rows = str(ROWS - 6)
+    assert answers == [
+        ["others", rows, "True", "False", "False"],
+        ["own", rows, "False", "True", "False"],
+        ["chosen", rows, "False", "False", "True"],
+    ]
