@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 import lakescan
 from lakescan.spark.bridge import Bridge, worker_daemon
 from tests.processes import processes, wait_for
+from tests.spark.connect import ask, server
 from tests.tables import DeltaBuilder
 
 OURS, SPARKS_OWN = "lakescan_worker_daemon", "pyspark.daemon"
@@ -25,14 +26,12 @@ ROWS = 30
 
 
 @pytest.fixture
-def jar(tmp_path: Path) -> str:
-    """One with the daemon in it, and a folder of Java's that Python is not to take for a package."""
-    path = tmp_path / "sent.jar"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{OURS}.py", Path(worker_daemon.__file__).read_bytes())
-        archive.writestr("lakescan/", "")
-        archive.writestr("lakescan/PlainFiles.class", "")
-    return str(path)
+def folder(tmp_path: Path) -> str:
+    """One with the daemon in it."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    shutil.copy(worker_daemon.__file__, made / f"{OURS}.py")
+    return str(made)
 
 
 @contextmanager
@@ -66,24 +65,24 @@ def environment_of(process: int) -> Mapping[str, str]:
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
-def test_a_daemon_has_one_thread_when_it_has_imported_what_workers_need(jar: str) -> None:
-    with daemon(jar) as process:
+def test_a_daemon_has_one_thread_when_it_has_imported_what_workers_need(folder: str) -> None:
+    with daemon(folder) as process:
         assert module_of(process) == OURS
         assert os.listdir(f"/proc/{process}/task") == [str(process)]
         assert "libarrow" in Path(f"/proc/{process}/maps").read_text()
 
 
-def test_a_daemon_that_would_fork_with_a_thread_is_sparks_own(jar: str, tmp_path: Path) -> None:
+def test_a_daemon_that_would_fork_with_a_thread_is_sparks_own(folder: str, tmp_path: Path) -> None:
     starting = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
     (tmp_path / "sitecustomize.py").write_text(starting)
-    with daemon(jar, str(tmp_path)) as process:
+    with daemon(folder, str(tmp_path)) as process:
         assert module_of(process) == SPARKS_OWN
         assert environment_of(process)["PYTHONPATH"] == str(tmp_path)
 
 
-def test_a_daemon_that_finds_no_lakescan_is_sparks_own_as_it_would_have_been(jar: str, tmp_path: Path) -> None:
+def test_a_daemon_that_finds_no_lakescan_is_sparks_own_as_it_would_have_been(folder: str, tmp_path: Path) -> None:
     (tmp_path / "lakescan.py").write_text("raise ModuleNotFoundError('No module named lakescan')")
-    with daemon(jar, str(tmp_path)) as process:
+    with daemon(folder, str(tmp_path)) as process:
         assert module_of(process) == SPARKS_OWN
         assert "OPENBLAS_NUM_THREADS" not in environment_of(process)
 
@@ -100,10 +99,18 @@ def by_workers(spark: SparkSession, table: DeltaBuilder) -> list[int]:
     return sorted(row.id for row in frame.collect())
 
 
-def running(module: str) -> set[int]:
-    """The processes of this session of the system that run a module."""
-    numbers = [line.split()[0] for line in processes(os.getsid(0))]
+def running(module: str, session: int = 0) -> set[int]:
+    """The processes of a session of the system, or of this one, that run a module."""
+    numbers = [line.split()[0] for line in processes(session or os.getsid(0))]
     return {int(number) for number in numbers if os.path.exists(f"/proc/{number}") and module_of(number) == module}
+
+
+def daemons_of(ours: set[int]) -> set[int]:
+    """Those of some processes that none of them has forked."""
+    parents = {
+        process: int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]) for process in ours
+    }
+    return {process for process in ours if parents[process] not in ours}
 
 
 @pytest.mark.spark
@@ -185,3 +192,21 @@ def test_files_with_lakescan_in_them_and_a_daemon_that_is_chosen_are_used(table:
         ["own", rows, "False", "True", "False"],
         ["chosen", rows, "False", "False", "True"],
     ]
+
+
+CLIENT = """
+spark.addArtifact(sys.argv[3], pyfile=True)
+options = {"lakescan.pushdown.plain_files": "false"}
+answer["rows"] = sorted(row.id for row in spark.read.format("delta").options(**options).load(sys.argv[2]).collect())
+"""
+
+
+@pytest.mark.spark
+def test_sessions_of_connect_clients_with_files_of_their_own_share_a_daemon(
+    table: DeltaBuilder, tmp_path: Path
+) -> None:
+    with server() as (process, address):
+        for number in range(2):
+            (tmp_path / f"job_{number}.py").write_text("")
+            assert ask(address, CLIENT, table.path, tmp_path / f"job_{number}.py")["rows"] == list(range(ROWS))
+        assert len(daemons_of(running(OURS, process.pid))) == 1

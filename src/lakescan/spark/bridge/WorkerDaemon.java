@@ -2,8 +2,11 @@ package lakescan;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Field;
-import java.security.CodeSource;
+import java.nio.file.CopyOption;
+import java.nio.file.Files;
+import java.nio.file.attribute.FileAttribute;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -15,8 +18,8 @@ import org.apache.spark.api.python.PythonFunction;
 
 /**
  * Workers by a daemon of ours (`worker_daemon.py`, which is in the JAR of this class): it has imported what they need
- * when it forks them, so that a worker starts in a few milliseconds. It is Spark's own where the session names one, or
- * where workers are to import Lakescan from a file that was sent to them.
+ * when it forks them, so that a worker starts in a few milliseconds. A process has one for each interpreter. It is
+ * Spark's own where the session names one, or where workers are to import Lakescan from a file that was sent to them.
  */
 final class WorkerDaemon {
   private static final String SPARKS_OWN = "pyspark.daemon";
@@ -24,7 +27,7 @@ final class WorkerDaemon {
   private static final String FIELD = "org$apache$spark$api$python$BasePythonRunner$$daemonModule";
   private static final String PATHS = "PYTHONPATH";
 
-  private static final String JAR = jar();
+  private static final String FOLDER = folder();
   private static final Map REFUSING = new ConcurrentHashMap();
   private static final Map BRINGING = new ConcurrentHashMap();
 
@@ -32,7 +35,7 @@ final class WorkerDaemon {
 
   /** Whether the runner takes its worker from our daemon, from now on. */
   static boolean serves(BasePythonRunner runner, PythonFunction function) {
-    if (JAR == null || REFUSING.containsKey(function.pythonExec()) || bringLakescan(function.pythonIncludes())) {
+    if (FOLDER == null || REFUSING.containsKey(function.pythonExec()) || bringLakescan(function.pythonIncludes())) {
       return false;
     }
     try {
@@ -47,7 +50,7 @@ final class WorkerDaemon {
       return false;
     }
     String paths = pathsOf(runner.envVars());
-    runner.envVars().put(PATHS, paths.isEmpty() ? JAR : JAR + File.pathSeparator + paths);
+    runner.envVars().put(PATHS, paths.isEmpty() ? FOLDER : FOLDER + File.pathSeparator + paths);
     return true;
   }
 
@@ -61,11 +64,11 @@ final class WorkerDaemon {
   /** Whether one of some files that workers import from may have Lakescan in it. */
   private static boolean bringLakescan(List sent) {
     for (Iterator names = sent.iterator(); names.hasNext();) {
-      String name = (String) names.next();
-      Object brings = BRINGING.get(name);
+      File file = new File(SparkFiles.getRootDirectory(), (String) names.next());
+      Object brings = BRINGING.get(file);
       if (brings == null) {
-        brings = Boolean.valueOf(bringsLakescan(new File(SparkFiles.getRootDirectory(), name)));
-        BRINGING.put(name, brings);
+        brings = Boolean.valueOf(bringsLakescan(file));
+        BRINGING.put(file, brings);
       }
       if (((Boolean) brings).booleanValue()) {
         return true;
@@ -87,22 +90,44 @@ final class WorkerDaemon {
     }
   }
 
-  /** The paths of an environment, without the JAR that may have been put before them. */
+  /** The paths of an environment, without our folder that may have been put before them. */
   private static String pathsOf(Map environment) {
     Object given = environment.get(PATHS);
     String paths = given == null ? "" : (String) given;
-    String before = JAR + File.pathSeparator;
-    return paths.equals(JAR) ? "" : paths.startsWith(before) ? paths.substring(before.length()) : paths;
+    String before = FOLDER + File.pathSeparator;
+    return paths.equals(FOLDER) ? "" : paths.startsWith(before) ? paths.substring(before.length()) : paths;
   }
 
-  /** The file that this class is from, null where it is from none that an environment could name. */
-  private static String jar() {
-    try {
-      CodeSource source = WorkerDaemon.class.getProtectionDomain().getCodeSource();
-      File file = new File(source.getLocation().toURI());
-      return file.isFile() && file.getPath().indexOf(File.pathSeparatorChar) < 0 ? file.getPath() : null;
-    } catch (Exception nowhere) {
-      return null;
+  /**
+   * A folder with the daemon in it, null where there can be none. Sessions of Connect each have this class and its JAR,
+   * but workers of one environment have one daemon, and its path is part of that.
+   */
+  private static String folder() {
+    String property = "lakescan.worker.daemon";
+    synchronized (System.getProperties()) {
+      if (System.getProperty(property) == null) {
+        try {
+          System.setProperty(property, made());
+        } catch (IOException full) {
+          return null;
+        }
+      }
+      String path = System.getProperty(property);
+      return path.indexOf(File.pathSeparatorChar) < 0 ? path : null;
     }
+  }
+
+  private static String made() throws IOException {
+    File folder = Files.createTempDirectory("lakescan-", new FileAttribute[0]).toFile();
+    folder.deleteOnExit();
+    File daemon = new File(folder, OURS + ".py");
+    daemon.deleteOnExit();
+    InputStream text = WorkerDaemon.class.getResourceAsStream("worker_daemon.py");
+    try {
+      Files.copy(text, daemon.toPath(), new CopyOption[0]);
+    } finally {
+      text.close();
+    }
+    return folder.getPath();
   }
 }

@@ -47,8 +47,8 @@ _SOURCES = (
     "ArrowReaderFactory",
     "ScanParts",
 )
-# In the same JAR, by the name that `WorkerDaemon.java` starts it by.
-_DAEMON = ("worker_daemon.py", "lakescan_worker_daemon.py")
+# In the same JAR, where `WorkerDaemon.java` finds it.
+_DAEMON = "worker_daemon.py"
 # Spark finds the class of a metric by its name.
 _METRICS = ("CountMetric", "SizeMetric")
 # Each extends the one before it; the release in which Spark has what it needs.
@@ -68,7 +68,7 @@ def executor_class(bridge: "Bridge", name: str) -> JavaClasses:
         if context not in _sent:
             jar = _jar_of(bridge, compilers, "lakescan.jar")
             with zipfile.ZipFile(jar, "a") as archive:
-                archive.writestr(_DAEMON[1], files(__package__).joinpath(_DAEMON[0]).read_bytes())
+                archive.writestr(f"lakescan/{_DAEMON}", files(__package__).joinpath(_DAEMON).read_bytes())
             context._jsc.addJar(jar.as_uri())
             _sent.add(context)
         return compilers[-1].getClassLoader().loadClass(_PACKAGE + name)

@@ -18,7 +18,7 @@ _THREADS = "/proc/self/task"  # of Linux
 
 
 def main() -> None:
-    _leave_the_jar()
+    _leave_the_folder()
     if not os.path.isdir(_THREADS) or not _has_imported() or len(os.listdir(_THREADS)) > 1:
         os.execv(sys.executable, [sys.executable, "-m", _SPARKS_OWN, *sys.argv[1:]])
     # A worker adds to its paths, and then has what is known of each looked up anew: 0.1 s for Spark's archives.
@@ -29,12 +29,12 @@ def main() -> None:
     sys.modules[_SPARKS_OWN].manager()
 
 
-def _leave_the_jar() -> None:
-    """Python finds this file by the JAR's path, and is to find nothing else there."""
-    jar = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [path for path in sys.path if path != jar]
+def _leave_the_folder() -> None:
+    """Python has found this file by its folder, which is nobody else's to know."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if path != own]
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path != jar)
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path != own)
 
 
 def _has_imported() -> bool:
