@@ -56,12 +56,20 @@ def daemon(*paths: str) -> Iterator[int]:
 
 def module_of(process: int | str) -> str:
     """The module that a process of Python's runs."""
-    words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    words = _told(process, "cmdline").split("\0")
     return words[words.index("-m") + 1] if "-m" in words else ""
 
 
+def _told(process: int | str, what: str) -> str:
+    """What the system tells of a process; nothing of one that has just ended."""
+    try:
+        return Path(f"/proc/{process}/{what}").read_text()
+    except OSError:
+        return ""
+
+
 def environment_of(process: int) -> Mapping[str, str]:
-    pairs = Path(f"/proc/{process}/environ").read_text().split("\0")
+    pairs = _told(process, "environ").split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
@@ -80,11 +88,15 @@ def test_a_daemon_that_would_fork_with_a_thread_is_sparks_own(folder: str, tmp_p
         assert environment_of(process)["PYTHONPATH"] == str(tmp_path)
 
 
-def test_a_daemon_that_finds_no_lakescan_is_sparks_own_as_it_would_have_been(folder: str, tmp_path: Path) -> None:
+def test_a_daemon_that_finds_no_lakescan_is_sparks_own_as_it_would_have_been(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
     (tmp_path / "lakescan.py").write_text("raise ModuleNotFoundError('No module named lakescan')")
     with daemon(folder, str(tmp_path)) as process:
         assert module_of(process) == SPARKS_OWN
-        assert "OPENBLAS_NUM_THREADS" not in environment_of(process)
+        assert environment_of(process)["OPENBLAS_NUM_THREADS"] == "3"
+        assert "JE_ARROW_MALLOC_CONF" not in environment_of(process)
 
 
 @pytest.fixture
@@ -102,30 +114,32 @@ def by_workers(spark: SparkSession, table: DeltaBuilder) -> list[int]:
 def running(module: str, session: int = 0) -> set[int]:
     """The processes of a session of the system, or of this one, that run a module."""
     numbers = [line.split()[0] for line in processes(session or os.getsid(0))]
-    return {int(number) for number in numbers if os.path.exists(f"/proc/{number}") and module_of(number) == module}
+    return {int(number) for number in numbers if module_of(number) == module}
 
 
-def daemons_of(ours: set[int]) -> set[int]:
-    """Those of some processes that none of them has forked."""
-    parents = {
-        process: int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]) for process in ours
-    }
-    return {process for process in ours if parents[process] not in ours}
+def parent_of(process: int) -> int:
+    fields = _told(process, "stat").rpartition(")")[2].split()
+    return int(fields[1]) if fields else 0
+
+
+def daemons(spark: SparkSession, module: str) -> set[int]:
+    """The processes that run a module and that the session's JVM has started: no workers, and no other executor's."""
+    assert spark._jvm is not None
+    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())
+    return {process for process in running(module) if parent_of(process) == jvm}
 
 
 @pytest.mark.spark
 def test_workers_that_were_killed_are_forked_again_by_the_same_daemon(spark: SparkSession, table: DeltaBuilder) -> None:
     assert by_workers(spark, table) == list(range(ROWS))
-    ours = running(OURS)
-    parents = {
-        process: int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]) for process in ours
-    }
-    (only,) = {process for process in ours if parents[process] not in ours}
-    for worker in ours - {only}:
+    ours = daemons(spark, OURS)
+    workers = {process for process in running(OURS) if parent_of(process) in ours}
+    assert workers
+    for worker in workers:
         os.kill(worker, signal.SIGKILL)
-    assert wait_for(lambda: running(OURS) == {only}, 30)
+    assert wait_for(lambda: not workers & running(OURS), 30)
     assert by_workers(spark, table) == list(range(ROWS))
-    assert only in running(OURS)
+    assert daemons(spark, OURS) == ours
 
 
 @pytest.mark.spark
@@ -136,9 +150,9 @@ def test_an_interpreter_that_takes_no_paths_has_sparks_own_daemon(
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -E "$@"\n')
     python.chmod(0o755)
     monkeypatch.setattr(Bridge, "_worker_interpreter", str(python))
-    before = running(SPARKS_OWN)
+    before = daemons(spark, SPARKS_OWN)
     assert by_workers(spark, table) == list(range(ROWS))
-    assert running(SPARKS_OWN) > before
+    assert daemons(spark, SPARKS_OWN) > before
     assert by_workers(spark, table) == list(range(ROWS))
 
 
@@ -209,4 +223,5 @@ def test_sessions_of_connect_clients_with_files_of_their_own_share_a_daemon(
         for number in range(2):
             (tmp_path / f"job_{number}.py").write_text("")
             assert ask(address, CLIENT, table.path, tmp_path / f"job_{number}.py")["rows"] == list(range(ROWS))
-        assert len(daemons_of(running(OURS, process.pid))) == 1
+        ours = running(OURS, process.pid)
+        assert len({process for process in ours if parent_of(process) not in ours}) == 1

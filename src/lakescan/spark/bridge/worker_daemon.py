@@ -19,8 +19,10 @@ _THREADS = "/proc/self/task"  # of Linux
 
 def main() -> None:
     _leave_the_folder()
+    given = dict(os.environ)
+    os.environ.update(_NO_THREADS)
     if not os.path.isdir(_THREADS) or not _has_imported() or len(os.listdir(_THREADS)) > 1:
-        os.execv(sys.executable, [sys.executable, "-m", _SPARKS_OWN, *sys.argv[1:]])
+        os.execve(sys.executable, [sys.executable, "-m", _SPARKS_OWN, *sys.argv[1:]], given)
     # A worker adds to its paths, and then has what is known of each looked up anew: 0.1 s for Spark's archives.
     sys.path_importer_cache.clear()
     # Spark has a worker collect garbage after every task, and what is written to is no longer shared.
@@ -38,7 +40,6 @@ def _leave_the_folder() -> None:
 
 
 def _has_imported() -> bool:
-    os.environ.update(_NO_THREADS)
     try:
         for name in _IMPORTED:
             importlib.import_module(name)
@@ -46,8 +47,6 @@ def _has_imported() -> bool:
         importlib.import_module("pyarrow").array([0])
     except Exception:
         # A worker meets the same, and names it; or it finds Lakescan among the files that Spark sends later.
-        for name in _NO_THREADS:
-            del os.environ[name]
         return False
     return True
 
