@@ -198,7 +198,7 @@ public final class PlainFiles {
         moveOn(count);
         select(count);
         if (selection.count > 0) {
-          current = new ColumnarBatch(selection.count < count ? left(count) : whole, selection.count);
+          current = new ColumnarBatch(selection.count < count ? left() : whole, selection.count);
           return true;
         }
       }
@@ -268,13 +268,13 @@ public final class PlainFiles {
     }
 
     /** The columns without the rows that are not selected; those of the partition are the same in every row. */
-    private ColumnVector[] left(int count) {
+    private ColumnVector[] left() {
       boolean hasLongRuns = selection.hasLongRuns();
       boolean isListed = false;
       ColumnVector[] values = new ColumnVector[whole.length];
       for (int at = 0; at < values.length; at++) {
         boolean isStored = files.places[at] < files.stored.length();
-        boolean isMoved = hasLongRuns && isStored && selection.move((WritableColumnVector) whole[at], count);
+        boolean isMoved = hasLongRuns && isStored && selection.move((WritableColumnVector) whole[at]);
         values[at] = isMoved ? whole[at] : selected[at];
         isListed |= isStored && !isMoved;
       }

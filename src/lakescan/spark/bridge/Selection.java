@@ -86,105 +86,116 @@ public final class Selection {
     return runs * SHORT_RUN <= count;
   }
 
-  /** Moves the selected ones of `all` values of a column to its beginning; false, and nothing moved, for nested ones. */
-  public boolean move(WritableColumnVector column, int all) {
-    DataType type = column.dataType();
+  /**
+   * Moves the selected values of a column to its beginning, each to a place before its own; false, and nothing moved, for
+   * nested ones. To take the runs out of a copy of the column would take twice the time, and be garbage for each batch.
+   */
+  public boolean move(WritableColumnVector column) {
     if (column.isAllNull()) {
       return true;
     }
-    boolean isDecimal = type instanceof DecimalType;
-    int precision = isDecimal ? ((DecimalType) type).precision() : 0;
-    if (column.hasDictionary()) {
-      moveInts(column.getDictionaryIds(), all);
-    } else if (type instanceof IntegerType || type instanceof DateType || (isDecimal && precision <= 9)) {
-      moveInts(column, all);
-    } else if (type instanceof LongType
-        || type instanceof TimestampType
-        || type instanceof TimestampNTZType
-        || (isDecimal && precision <= 18)) {
-      moveLongs(column, all);
-    } else if (type instanceof DoubleType) {
-      moveDoubles(column, all);
-    } else if (type instanceof FloatType) {
-      moveFloats(column, all);
-    } else if (type instanceof ShortType) {
-      moveShorts(column, all);
-    } else if (type instanceof BooleanType || type instanceof ByteType) {
-      moveBytes(column, all);
-    } else if (type instanceof StringType || type instanceof BinaryType || isDecimal) {
-      moveTexts(column);
-    } else {
+    Values values = column.hasDictionary() ? Values.INTS : Values.of(column.dataType());
+    if (values == Values.NESTED) {
       return false;
     }
-    if (column.hasNull()) {
-      moveNulls(column);
+    WritableColumnVector moved = column.hasDictionary() ? column.getDictionaryIds() : column;
+    boolean hasNull = column.hasNull();
+    for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
+      if (starts[run] > to) {
+        move(values, moved, starts[run], to, lengths[run]);
+        if (hasNull) {
+          moveNulls(column, starts[run], to, lengths[run]);
+        }
+      }
     }
     return true;
   }
 
-  private void moveNulls(WritableColumnVector column) {
-    boolean[] nulls = new boolean[count];
-    for (int run = 0, to = 0; run < runs; run++) {
-      for (int at = 0; at < lengths[run]; at++) {
-        nulls[to++] = column.isNullAt(starts[run] + at);
-      }
+  private static void move(Values values, WritableColumnVector column, int from, int to, int count) {
+    switch (values) {
+      case INTS:
+        for (int at = 0; at < count; at++) {
+          column.putInt(to + at, column.getInt(from + at));
+        }
+        break;
+      case LONGS:
+        for (int at = 0; at < count; at++) {
+          column.putLong(to + at, column.getLong(from + at));
+        }
+        break;
+      case DOUBLES:
+        for (int at = 0; at < count; at++) {
+          column.putDouble(to + at, column.getDouble(from + at));
+        }
+        break;
+      case FLOATS:
+        for (int at = 0; at < count; at++) {
+          column.putFloat(to + at, column.getFloat(from + at));
+        }
+        break;
+      case SHORTS:
+        for (int at = 0; at < count; at++) {
+          column.putShort(to + at, column.getShort(from + at));
+        }
+        break;
+      case BYTES:
+        for (int at = 0; at < count; at++) {
+          column.putByte(to + at, column.getByte(from + at));
+        }
+        break;
+      default:
+        for (int at = 0; at < count; at++) {
+          column.putArray(to + at, column.getArrayOffset(from + at), column.getArrayLength(from + at));
+        }
     }
-    column.putNotNulls(0, count);
+  }
+
+  private static void moveNulls(WritableColumnVector column, int from, int to, int count) {
     for (int at = 0; at < count; at++) {
-      if (nulls[at]) {
-        column.putNull(at);
+      if (column.isNullAt(from + at)) {
+        column.putNull(to + at);
+      } else {
+        column.putNotNull(to + at);
       }
     }
   }
 
-  private void moveTexts(WritableColumnVector column) {
-    for (int run = 0, to = 0; run < runs; run++) {
-      for (int at = 0; at < lengths[run]; at++, to++) {
-        int row = starts[run] + at;
-        column.putArray(to, column.getArrayOffset(row), column.getArrayLength(row));
+  /** What Spark's vectors hold the values of a type in; texts are places in a column of bytes. */
+  private enum Values {
+    INTS,
+    LONGS,
+    DOUBLES,
+    FLOATS,
+    SHORTS,
+    BYTES,
+    TEXTS,
+    NESTED;
+
+    static Values of(DataType type) {
+      boolean isDecimal = type instanceof DecimalType;
+      int precision = isDecimal ? ((DecimalType) type).precision() : 0;
+      if (type instanceof IntegerType || type instanceof DateType || (isDecimal && precision <= 9)) {
+        return INTS;
       }
-    }
-  }
-
-  private void moveInts(WritableColumnVector column, int all) {
-    int[] values = column.getInts(0, all);
-    for (int at = 0, to = 0; at < runs; to += lengths[at++]) {
-      column.putInts(to, lengths[at], values, starts[at]);
-    }
-  }
-
-  private void moveLongs(WritableColumnVector column, int all) {
-    long[] values = column.getLongs(0, all);
-    for (int at = 0, to = 0; at < runs; to += lengths[at++]) {
-      column.putLongs(to, lengths[at], values, starts[at]);
-    }
-  }
-
-  private void moveDoubles(WritableColumnVector column, int all) {
-    double[] values = column.getDoubles(0, all);
-    for (int at = 0, to = 0; at < runs; to += lengths[at++]) {
-      column.putDoubles(to, lengths[at], values, starts[at]);
-    }
-  }
-
-  private void moveFloats(WritableColumnVector column, int all) {
-    float[] values = column.getFloats(0, all);
-    for (int at = 0, to = 0; at < runs; to += lengths[at++]) {
-      column.putFloats(to, lengths[at], values, starts[at]);
-    }
-  }
-
-  private void moveShorts(WritableColumnVector column, int all) {
-    short[] values = column.getShorts(0, all);
-    for (int at = 0, to = 0; at < runs; to += lengths[at++]) {
-      column.putShorts(to, lengths[at], values, starts[at]);
-    }
-  }
-
-  private void moveBytes(WritableColumnVector column, int all) {
-    byte[] values = column.getBytes(0, all);
-    for (int at = 0, to = 0; at < runs; to += lengths[at++]) {
-      column.putBytes(to, lengths[at], values, starts[at]);
+      if (type instanceof LongType
+          || type instanceof TimestampType
+          || type instanceof TimestampNTZType
+          || (isDecimal && precision <= 18)) {
+        return LONGS;
+      }
+      if (type instanceof DoubleType) {
+        return DOUBLES;
+      }
+      if (type instanceof FloatType) {
+        return FLOATS;
+      }
+      if (type instanceof ShortType) {
+        return SHORTS;
+      }
+      if (type instanceof BooleanType || type instanceof ByteType) {
+        return BYTES;
+      }
+      return type instanceof StringType || type instanceof BinaryType || isDecimal ? TEXTS : NESTED;
     }
   }
 }
