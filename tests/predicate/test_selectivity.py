@@ -86,6 +86,10 @@ def test_where_nothing_is_known_every_row_is_expected(text: str) -> None:
     assert share(text, one_file(pa.int64(), None, None, None, None)) == 1.0
 
 
+def test_of_filters_that_are_always_true_every_row_is_expected() -> None:
+    assert share("TRUE AND TRUE", one_file(pa.int64(), 1, 100)) == 1.0
+
+
 def test_of_a_text_without_statistics_every_row_is_expected() -> None:
     assert share("a = 'x'", Known(1, {}), pa.string()) == 1.0
     assert share("a LIKE 'x%'", Known(1, {}), pa.string()) == 1.0
@@ -96,6 +100,34 @@ def test_a_text_is_expected_in_one_row_of_ten() -> None:
     assert share("a IN ('x', 'y')", one_file(pa.string(), "a", "z")) == pytest.approx(0.2)
     assert share("a LIKE 'x%'", one_file(pa.string(), "a", "z")) == pytest.approx(0.1)
     assert share("a > 'x'", one_file(pa.string(), "a", "z")) == 1.0
+
+
+def several(low: list[Any], high: list[Any], kind: pa.DataType) -> Known:
+    """A file for each pair of bounds of the column a."""
+    counts = pa.array([10] * len(low), pa.int64())
+    return Known(len(low), {Column(("a",)): Bounds(pa.array(low, kind), pa.array(high, kind), counts, counts)})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (["A", "A", "A"], ["R", "R", "R"], 0.25),  # a flag: every value is in every file
+        (["Ann", "Bea", "Ann"], ["Zoe", "Zoe", "Zoe"], 0.1),  # names
+        (["A", None, "A"], ["R", "R", "R"], 0.1),
+        ([None, None, None], [None, None, None], 0.1),
+    ],
+)
+def test_where_all_files_have_the_same_bounds_one_of_few_values_is_expected(
+    low: list[Any], high: list[Any], expected: float
+) -> None:
+    known, schema = several(low, high, pa.string()), pa.schema([("a", pa.string())])
+    assert expected_shares(bind(parse("a = 'R'"), schema), known).tolist() == pytest.approx([expected] * 3)
+    assert expected_shares(bind(parse("a LIKE 'R%'"), schema), known).tolist() == pytest.approx([expected] * 3)
+    assert expected_shares(bind(parse("a IN ('A', 'R')"), schema), known).tolist() == pytest.approx([2 * expected] * 3)
+
+
+def test_of_two_values_each_is_expected_in_half_of_the_rows() -> None:
+    assert share("a = TRUE", one_file(pa.bool_(), False, True)) == pytest.approx(0.5)
 
 
 def test_a_further_filter_counts_by_half_since_filters_are_seldom_independent() -> None:

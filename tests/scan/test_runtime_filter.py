@@ -1,5 +1,6 @@
 """Of which columns values found at run time are wanted, and that a long filter makes no long token."""
 
+import json
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -41,13 +42,38 @@ def table(root: Path, files: int = FILES, statistics: bool = True) -> DeltaBuild
     return builder
 
 
+def said_to_be_large(builder: DeltaBuilder) -> DeltaBuilder:
+    """The same table, whose log says of each file that it has 60 MB: planning opens no file."""
+    commits = sorted(Path(builder.path, "_delta_log").glob("*.json"))
+    lines = [json.loads(line) for commit in commits for line in commit.open()]
+    adds = [line["add"] for line in lines if "add" in line]
+    builder.commit(*({"add": {**add, "size": 60_000_000}} for add in adds))
+    return builder
+
+
 def columns_of(builder: DeltaBuilder, **settings: bool) -> tuple[str, ...]:
     scan = lakescan.open(builder.path).snapshot().scan()
     return scan.with_settings(Settings(**settings)).build().runtime_columns
 
 
 def test_values_are_wanted_of_columns_that_tell_files_apart(tmp_path: Path) -> None:
-    assert columns_of(table(tmp_path)) == (*SORTED, "p")
+    assert columns_of(said_to_be_large(table(tmp_path))) == (*SORTED, "p")
+
+
+def test_of_a_table_that_is_soon_read_values_are_wanted_where_there_can_be_no_long_list_of_them(tmp_path: Path) -> None:
+    # Of a text, a moment or a fraction nobody knows how many there are between two bounds.
+    assert columns_of(table(tmp_path)) == ("int", "day", "p")
+
+
+@pytest.mark.parametrize(("step", "wanted"), [(100, True), (102, False)])
+def test_keys_are_wanted_only_of_a_table_that_is_expensive_to_read(tmp_path: Path, step: int, wanted: bool) -> None:
+    builder = DeltaBuilder(tmp_path, pa.schema([("key", pa.int64())]))
+    for file in range(FILES):
+        keys = range(file * 10 * step, file * 10 * step + 10 * step, step)
+        builder.append(pa.table({"key": pa.array(keys, pa.int64())}))
+    # From the least to the greatest there are 9,901 and 10,099: no more than are looked at, and more.
+    assert columns_of(builder) == (("key",) if wanted else ())
+    assert columns_of(said_to_be_large(builder)) == ("key",)
 
 
 def test_values_are_not_wanted_where_there_is_little_to_read(tmp_path: Path) -> None:
@@ -68,7 +94,7 @@ def test_a_few_files_without_statistics_do_not_hide_what_the_others_tell(tmp_pat
     more = {name: pa.array([value(500)], type_) for name, (type_, value) in SORTED.items()}
     row = pa.table({**more, "spread": pa.array([1], pa.int64()), "flag": [True]})
     builder.append(row, partition={"p": "1", "one": "1"}, stats={"numRecords": 1})
-    assert columns_of(builder) == (*SORTED, "p")
+    assert columns_of(builder) == ("int", "day", "p")
     for _ in range(FILES * 2):
         builder.append(row, partition={"p": "1", "one": "1"}, stats={"numRecords": 1})
     assert columns_of(builder) == ("p",)

@@ -28,8 +28,11 @@ from lakescan.predicate.tree import (
 
 Shares = npt.NDArray[np.float64]
 
-# Of a text, or of a number that need not be whole, nobody knows how many values it has.
+# Of a text, or of a number that need not be whole, nobody knows how many values it has. Where several files have the
+# same least and the same greatest value, there are few of them: flags and kinds, not names.
 _ONE_VALUE = 0.1
+_ONE_OF_FEW = 0.25
+_ONE_OF_TWO = 0.5
 # Of a longer list of values some tell.
 _LOOKED_AT = 16
 
@@ -56,8 +59,8 @@ def _share(predicate: Predicate, statistics: Statistics) -> Shares:
             return _nulls(statistics.bounds(column), len(statistics), unknown=1.0)
         case Not(IsNull(column)):
             return 1 - _nulls(statistics.bounds(column), len(statistics), unknown=0.0)
-        case StartsWith(column, _) if statistics.bounds(column) is not None:
-            return np.full(len(statistics), _ONE_VALUE)
+        case StartsWith(column, _) if (bounds := statistics.bounds(column)) is not None:
+            return np.full(len(statistics), _one_value(bounds))
     return np.ones(len(statistics))
 
 
@@ -79,6 +82,8 @@ def _of_all(parts: Sequence[Predicate], statistics: Statistics) -> Shares:
         else:
             shares.append(_share(part, statistics))
     shares += [_between(of, statistics.bounds(column), len(statistics)) for column, of in compared.items()]
+    if not shares:
+        return np.ones(len(statistics))
     ordered = np.sort(np.stack(shares), axis=0)
     weights = np.power(0.5, np.arange(len(shares)))[:, np.newaxis]
     return np.asarray(np.prod(np.power(ordered, weights), axis=0))
@@ -95,7 +100,7 @@ def _between(comparisons: Iterable[Comparison], bounds: Bounds | None, files: in
         value = _number(comparison.right, bounds)
         if comparison.op in ("=", "<=>"):
             if value is None or not step:
-                return np.full(files, _ONE_VALUE)
+                return np.full(files, _one_value(bounds))
             low, high = max(low, value), min(high, value)
         elif value is not None and comparison.op in (">", ">="):
             low = max(low, value + (step if comparison.op == ">" else 0))
@@ -111,6 +116,15 @@ def _between(comparisons: Iterable[Comparison], bounds: Bounds | None, files: in
     # One value alone is wanted wholly or not at all.
     known = np.where(upper == lower, np.where((low <= lower) & (lower <= high), 1.0, 0.0), spread)
     return _known_or(np.clip(known, 0.0, 1.0), 1.0)
+
+
+def _one_value(bounds: Bounds) -> float:
+    """Which share of the rows has one value of a column whose values cannot be counted."""
+    if pa.types.is_boolean(bounds.minimum.type):
+        return _ONE_OF_TWO
+    ends = (bounds.minimum, bounds.maximum)
+    alike = len(bounds.minimum) > 1 and all(not end.null_count and len(end.unique()) == 1 for end in ends)
+    return _ONE_OF_FEW if alike else _ONE_VALUE
 
 
 def _numbers(bounds: Bounds) -> tuple[Shares | None, Shares | None, float]:

@@ -110,7 +110,7 @@ def _estimate(bounds: Bounds, rows: pa.Array, is_partition: bool) -> ColumnEstim
 
 def most_values(snapshot: Snapshot, files: pa.Table, columns: Collection[Column]) -> float:
     """How many combinations of values these columns can have at most, by the bounds of those of integers and dates."""
-    counted = [column for column in columns if _is_countable(snapshot, column)]
+    counted = [column for column in columns if _is_countable(column_type(column, snapshot.schema))]
     statistics = statistics_for(snapshot, files, counted)
     spans = (_span(statistics.bounds(column)) for column in counted)
     return prod(span for span in spans if span is not None)
@@ -131,18 +131,25 @@ def sums_stay_below(limit: int, snapshot: Snapshot, files: pa.Table, columns: Co
     return all(_largest_sum(rows, statistics.bounds(column)) < limit for column in columns)
 
 
-def _is_countable(snapshot: Snapshot, column: Column) -> bool:
-    type_ = column_type(column, snapshot.schema)
+def values_between(bounds: Bounds) -> float | None:
+    """How many values of a column lie between its least and its greatest bound; None where they cannot be counted."""
+    if not _is_countable(bounds.minimum.type):
+        return None
+    whole = pa.int32() if pa.types.is_date(bounds.minimum.type) else pa.int64()
+    least, greatest = pc.min(bounds.minimum.cast(whole)).as_py(), pc.max(bounds.maximum.cast(whole)).as_py()
+    return None if least is None or greatest is None else float(greatest - least + 1)
+
+
+def _is_countable(type_: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type_) or pa.types.is_date32(type_))
 
 
 def _span(bounds: Bounds | None) -> float | None:
     """How many values lie within the bounds, and null; None where bounds are lacking."""
-    if bounds is None or not len(bounds.minimum) or bounds.minimum.null_count or bounds.maximum.null_count:
+    if bounds is None or bounds.minimum.null_count or bounds.maximum.null_count:
         return None
-    whole = pa.int32() if pa.types.is_date(bounds.minimum.type) else pa.int64()
-    least, greatest = pc.min(bounds.minimum.cast(whole)).as_py(), pc.max(bounds.maximum.cast(whole)).as_py()
-    return float(greatest - least + 2)
+    between = values_between(bounds)
+    return None if between is None else between + 1
 
 
 def _largest(bounds: Bounds | None, type_: pa.DataType) -> float:
