@@ -55,6 +55,6 @@ def run(spark: SparkSession) -> Iterable[Result]:
             lambda columns=columns: consume(lakescan.read(spark, str(deleted)).select(*columns)),  # type: ignore[misc]
             lambda columns=columns: consume(lakescan.read(spark, str(whole)).select(*columns)),  # type: ignore[misc]
             BOUND,
-            runs=21,
+            runs=41,
             warm_ups=5,
         )

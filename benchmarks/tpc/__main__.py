@@ -22,7 +22,7 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lakes
 def main(arguments: Sequence[str]) -> None:
     asked = _parsed(arguments)
     suite = Suite(asked.suite, asked.scale, asked.data)
-    spark = start(asked.memory)
+    spark = start(asked.memory, asked.growing_heap)
     register(spark, suite.tables(spark, asked.deletion_vectors))
     queries = {number: text for number, text in suite.queries().items() if not asked.queries or number in asked.queries}
     if asked.plans:
@@ -116,6 +116,9 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         "--again", type=int, default=0, help="so many more runs, in turns, of each query above the bound (default: 0)"
     )
     parser.add_argument("--memory", default="4g", help="of the driver, which does all the work (default: 4g)")
+    parser.add_argument(
+        "--growing-heap", action="store_true", help="a heap that grows as it is used: who runs then pays for it"
+    )
     parser.add_argument("--no-v2", action="store_true", help="without Delta Spark's V2 connector")
     parser.add_argument("--plans", action="store_true", help="compare the plans, run nothing")
     parser.add_argument("--results", type=Path, help="a folder for the figures and a chart")
