@@ -17,6 +17,8 @@ import lakescan
 from lakescan.formats.delta.deletion_vector import with_vectors
 from lakescan.io.storage import Storage
 from lakescan.reader.read_plan import undeleted_files
+from lakescan.spark.bridge import Bridge
+from lakescan.spark.bridge.java_classes import executor_class
 from tests.compare import bag
 from tests.parquet_bytes import write_sums
 from tests.strategies import many
@@ -154,6 +156,57 @@ def test_every_simple_type_keeps_the_values_of_the_rows_that_are_left(
     actual = lakescan.read(spark, table.path).toArrow()
     kept = rows.take([row for row in range(9_000) if row % every != 5 % every or row < 5])
     assert actual.to_pylist() == kept.to_pylist()
+
+
+NESTED = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("point", pa.struct([("x", pa.int32()), ("name", pa.string()), ("inner", pa.struct([("y", pa.float64())]))])),
+        ("tags", pa.list_(pa.string())),
+        ("points", pa.list_(pa.struct([("x", pa.int64())]))),
+        ("counts", pa.map_(pa.string(), pa.int32())),
+        ("gaps", pa.struct([("tags", pa.list_(pa.int16())), ("flag", pa.bool_())])),
+    ]
+)
+
+
+def nested(row: int) -> dict[str, Any]:
+    """A row of every nested type, whose values tell rows apart, with nulls at other rows in each and inside of some."""
+    inner = None if row % 13 == 4 else {"y": row / 2}
+    return {
+        "id": row,
+        "point": None
+        if row % 11 == 3
+        else {"x": row, "name": None if row % 7 == 2 else f"n{row % 800}", "inner": inner},
+        "tags": None if row % 5 == 1 else [f"t{row % 300}"] * (row % 4),
+        "points": [None if (row + at) % 3 == 0 else {"x": row + at} for at in range(row % 3)],
+        "counts": None if row % 17 == 8 else [(f"k{at}", row) for at in range(row % 3)],
+        "gaps": None if row % 9 == 5 else {"tags": None if row % 2 else [row % 1_000, None], "flag": row % 3 == 0},
+    }
+
+
+@pytest.mark.usefixtures("no_python")
+@pytest.mark.parametrize("every", [3, 97])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_every_nested_type_keeps_the_values_of_the_rows_that_are_left(
+    spark: SparkSession, tmp_path: Path, every: int, dictionary: bool
+) -> None:
+    rows = pa.Table.from_pylist([nested(row) for row in range(9_000)], NESTED)
+    table = DeltaBuilder(tmp_path, NESTED, features=["deletionVectors"])
+    table.delete(table.append(rows, row_group_size=7_000, use_dictionary=dictionary), range(5, 9_000, every))
+    actual = lakescan.read(spark, table.path).toArrow()
+    kept = rows.take([row for row in range(9_000) if row % every != 5 % every or row < 5])
+    assert actual.to_pylist() == kept.to_pylist()
+
+
+def test_the_arrays_of_this_sparks_vectors_are_known(spark: SparkSession) -> None:
+    bridge = Bridge(spark)
+    vectors = bridge.java_class("org.apache.spark.sql.execution.vectorized.OnHeapColumnVector")
+    types = bridge.java_class("org.apache.spark.sql.types.DataTypes")
+    arrays = executor_class(bridge, "VectorArrays")
+    (are_known,) = (method for method in arrays.getMethods() if method.getName() == "areKnown")
+    vector = vectors(8, types.LongType)
+    assert are_known.invoke(None, bridge.array("java.lang.Object", [vector]))
 
 
 @pytest.mark.usefixtures("no_python")

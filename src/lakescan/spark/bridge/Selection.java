@@ -1,21 +1,8 @@
 package lakescan;
 
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
-import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.BooleanType;
-import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.IntegerType;
-import org.apache.spark.sql.types.LongType;
-import org.apache.spark.sql.types.ShortType;
-import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
-import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.types.VariantType;
 
 /**
@@ -87,115 +74,67 @@ public final class Selection {
   }
 
   /**
-   * Moves the selected values of a column to its beginning, each to a place before its own; false, and nothing moved, for
-   * nested ones. To take the runs out of a copy of the column would take twice the time, and be garbage for each batch.
+   * Moves the selected values of a column to its beginning, those of a struct in each of its fields; false, and nothing
+   * moved, where Spark's vectors do not show their arrays.
    */
   public boolean move(WritableColumnVector column) {
+    if (!VectorArrays.areKnown(column)) {
+      return false;
+    }
     if (column.isAllNull()) {
       return true;
     }
-    Values values = column.hasDictionary() ? Values.INTS : Values.of(column.dataType());
-    if (values == Values.NESTED) {
-      return false;
+    Object[] arrays = VectorArrays.of(column.hasDictionary() ? column.getDictionaryIds() : column);
+    for (int at = 0; at < arrays.length; at++) {
+      move(arrays[at]);
     }
-    WritableColumnVector moved = column.hasDictionary() ? column.getDictionaryIds() : column;
-    boolean hasNull = column.hasNull();
-    for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
-      if (starts[run] > to) {
-        move(values, moved, starts[run], to, lengths[run]);
-        if (hasNull) {
-          moveNulls(column, starts[run], to, lengths[run]);
-        }
-      }
+    if (column.hasNull()) {
+      move(VectorArrays.nulls(column));
+    }
+    for (int at = 0; at < childrenOf(column.dataType()); at++) {
+      move((WritableColumnVector) column.getChild(at));
     }
     return true;
   }
 
-  private static void move(Values values, WritableColumnVector column, int from, int to, int count) {
-    switch (values) {
-      case INTS:
-        for (int at = 0; at < count; at++) {
-          column.putInt(to + at, column.getInt(from + at));
-        }
-        break;
-      case LONGS:
-        for (int at = 0; at < count; at++) {
-          column.putLong(to + at, column.getLong(from + at));
-        }
-        break;
-      case DOUBLES:
-        for (int at = 0; at < count; at++) {
-          column.putDouble(to + at, column.getDouble(from + at));
-        }
-        break;
-      case FLOATS:
-        for (int at = 0; at < count; at++) {
-          column.putFloat(to + at, column.getFloat(from + at));
-        }
-        break;
-      case SHORTS:
-        for (int at = 0; at < count; at++) {
-          column.putShort(to + at, column.getShort(from + at));
-        }
-        break;
-      case BYTES:
-        for (int at = 0; at < count; at++) {
-          column.putByte(to + at, column.getByte(from + at));
-        }
-        break;
-      default:
-        for (int at = 0; at < count; at++) {
-          column.putArray(to + at, column.getArrayOffset(from + at), column.getArrayLength(from + at));
-        }
-    }
-  }
-
-  private static void moveNulls(WritableColumnVector column, int from, int to, int count) {
-    for (int at = 0; at < count; at++) {
-      if (column.isNullAt(from + at)) {
-        column.putNull(to + at);
-      } else {
-        column.putNotNull(to + at);
+  /** Each run by itself to a place before its own. What an array holds is told once, not for each of its runs. */
+  private void move(Object array) {
+    if (array instanceof int[]) {
+      move((int[]) array);
+    } else if (array instanceof long[]) {
+      move((long[]) array);
+    } else if (array instanceof double[]) {
+      move((double[]) array);
+    } else if (array instanceof byte[]) {
+      move((byte[]) array);
+    } else {
+      for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
+        System.arraycopy(array, starts[run], array, to, lengths[run]);
       }
     }
   }
 
-  /** What Spark's vectors hold the values of a type in; texts are places in a column of bytes. */
-  private enum Values {
-    INTS,
-    LONGS,
-    DOUBLES,
-    FLOATS,
-    SHORTS,
-    BYTES,
-    TEXTS,
-    NESTED;
+  private void move(int[] values) {
+    for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
+      System.arraycopy(values, starts[run], values, to, lengths[run]);
+    }
+  }
 
-    static Values of(DataType type) {
-      boolean isDecimal = type instanceof DecimalType;
-      int precision = isDecimal ? ((DecimalType) type).precision() : 0;
-      if (type instanceof IntegerType || type instanceof DateType || (isDecimal && precision <= 9)) {
-        return INTS;
-      }
-      if (type instanceof LongType
-          || type instanceof TimestampType
-          || type instanceof TimestampNTZType
-          || (isDecimal && precision <= 18)) {
-        return LONGS;
-      }
-      if (type instanceof DoubleType) {
-        return DOUBLES;
-      }
-      if (type instanceof FloatType) {
-        return FLOATS;
-      }
-      if (type instanceof ShortType) {
-        return SHORTS;
-      }
-      if (type instanceof BooleanType || type instanceof ByteType) {
-        return BYTES;
-      }
-      return type instanceof StringType || type instanceof BinaryType || isDecimal ? TEXTS : NESTED;
+  private void move(long[] values) {
+    for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
+      System.arraycopy(values, starts[run], values, to, lengths[run]);
+    }
+  }
+
+  private void move(double[] values) {
+    for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
+      System.arraycopy(values, starts[run], values, to, lengths[run]);
+    }
+  }
+
+  private void move(byte[] values) {
+    for (int run = 0, to = 0; run < runs; to += lengths[run++]) {
+      System.arraycopy(values, starts[run], values, to, lengths[run]);
     }
   }
 }

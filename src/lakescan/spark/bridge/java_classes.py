@@ -32,6 +32,7 @@ _SOURCES = (
     "InputBytes",
     "TaskInBlock",
     "KeyedPartition",
+    "VectorArrays",
     "Selection",
     "SelectedColumn",
     "StoreFiles",
