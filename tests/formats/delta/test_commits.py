@@ -7,9 +7,13 @@ import pytest
 
 import lakescan
 from lakescan.errors import CorruptLog, MissingCommit
+from lakescan.formats.delta.log import commits
+from lakescan.formats.delta.log.actions import StatisticsRequest
 from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.commits import CommitText, file_actions, read_commits
+from lakescan.formats.delta.statistics.parsed import parse_statistics
 from lakescan.io.storage import Storage
+from lakescan.types.columns import member
 from tests.tables import DeltaBuilder
 
 
@@ -151,3 +155,28 @@ def test_commits_are_read_in_their_order_and_a_vanished_one_is_named(tmp_path: P
     (tmp_path / "7.json").unlink()
     with pytest.raises(MissingCommit, match=str(tmp_path / "7.json")):
         read_commits(storage, commits, 19)
+
+
+def test_statistics_are_parsed_once_for_the_same_files_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [{"numRecords": at, "minValues": {"a": at, "b": -at}} for at in range(4)]
+    actions = file_actions([text(*(add(str(at), stats=json.dumps(of)) for at, of in enumerate(said)))], ())
+    parsed: list[StatisticsRequest] = []
+
+    def counted(texts: pa.ChunkedArray, wanted: StatisticsRequest) -> pa.StructArray:
+        parsed.append(wanted)
+        return parse_statistics(texts, wanted)
+
+    monkeypatch.setattr(commits, "parse_statistics", counted)
+
+    def least(name: str, *rows: int) -> list[int]:
+        schema = pa.schema([(name, pa.int64())])
+        statistics = actions.statistics(pa.array(rows, pa.int64()), StatisticsRequest(schema, schema))
+        values: list[int] = member(statistics, "minimum", name).to_pylist()
+        return values
+
+    for _ in range(3):
+        assert least("a", 0, 2, 3) == [0, 2, 3]
+        assert least("a", 2, 0, 3) == [2, 0, 3]
+        assert least("a", 0, 2) == [0, 2]
+        assert least("b", 0, 2) == [0, -2]
+    assert len(parsed) == 4

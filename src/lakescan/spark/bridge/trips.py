@@ -1,13 +1,14 @@
 """Fewer trips between Python and the JVM: a query of five tables would make thousands, each of a tenth of a millisecond
 or more. What takes many is asked of `SparkState.java` in one, what a scan consists of is made by `ScanParts.java`, a
-class's members are looked up once, and Java keeps what Python answers for ever (`Remembered.java`).
+class's members are looked up once, and Java keeps what Python answers for ever (`Remembered.java`). A trip passes
+texts, numbers, bytes, objects of Java's and of ours: nothing that Py4J would have to convert.
 """
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from py4j.java_gateway import JavaClass
+from py4j.java_gateway import JavaClass, JavaMember
 
 from lakescan.spark.bridge.java_classes import driver_class, executor_class
 
@@ -19,21 +20,35 @@ _parts: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _classes: WeakKeyDictionary[Any, dict[str, "KnownClass"]] = WeakKeyDictionary()
 
 
-class KnownClass:
-    """A Java class as Py4J gives it, whose methods and constants are looked up once; for classes whose static fields
-    do not change."""
+class _Known:
+    """A class or an object of Java's as Py4J gives it, whose methods and constants are looked up once.
+
+    Before each call a dozen converters of PySpark's are asked whether they know an argument, as a date, a map or an
+    array of numpy's: that was an eighth of Python's part of a query. Here none is asked.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._given, name)
+        if isinstance(member, JavaMember):
+            member.converters = None
+        setattr(self, name, member)
+        return member
+
+
+class KnownClass(_Known):
+    """A class whose static fields do not change."""
 
     def __init__(self, name: str, gateway: Any) -> None:
         # By its name at once: looking a path up part by part makes the JVM search every JAR for each part.
-        self._class: Any = JavaClass(name, gateway._gateway_client)
+        made: Any = JavaClass(name, gateway._gateway_client)
+        made._converters = None
+        super().__init__(made)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._class(*arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        member = getattr(self._class, name)
-        setattr(self, name, member)
-        return member
+        return self._given(*arguments)
 
 
 def known_class(gateway: Any, name: str) -> KnownClass:
@@ -47,7 +62,7 @@ def spark_state(bridge: "Bridge") -> Any:
     """The one `SparkState` of a JVM."""
     if bridge.gateway not in _states:
         made = driver_class(bridge, "Remembered", "DescribedExpressions", "SparkState")
-        _states[bridge.gateway] = made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", []))
+        _states[bridge.gateway] = _Known(made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", [])))
     return _states[bridge.gateway]
 
 
@@ -56,7 +71,7 @@ def scan_parts(bridge: "Bridge") -> Any:
     context = bridge.spark.sparkContext
     if context not in _parts:
         constructor = executor_class(bridge, "ScanParts").getConstructors()[0]
-        _parts[context] = constructor.newInstance(bridge.array("java.lang.Object", []))
+        _parts[context] = _Known(constructor.newInstance(bridge.array("java.lang.Object", [])))
     return _parts[context]
 
 

@@ -9,6 +9,8 @@ should be reconciled already (a compacted run of commits, a checkpoint in JSON).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -33,9 +35,12 @@ from lakescan.formats.delta.log.whole_actions import broken_action, marks, repea
 from lakescan.formats.delta.statistics.parsed import parse_statistics
 from lakescan.formats.delta.statistics.writers import Writers
 from lakescan.io.storage import Storage
+from lakescan.scan.kept_columns import KEPT
 from lakescan.types.columns import empty_structs, member
 
 _READERS = 8
+# So many bytes stand for the numbers of rows: no two lists of rows that anybody meets have the same.
+_DIGEST = 16
 _END_FIELD = pa.field("lakescan.end", pa.bool_())
 _END = b'\n{"lakescan.end":true}\n'
 
@@ -136,8 +141,18 @@ class CommitActions:
         return self.adds
 
     def statistics(self, rows: pa.Array, wanted: StatisticsRequest) -> pa.StructArray:
-        statistics = parse_statistics(member(self._actions, "stats").take(rows), wanted)
-        return self._writers.mark(statistics, rows, wanted)
+        """Those of the adds with these `row` numbers; kept, for the next query mostly asks for the same."""
+        key = (wanted, blake2b(rows.to_numpy(), digest_size=_DIGEST).digest())
+        kept = KEPT.get(self._owner, key)
+        if kept is None:
+            parsed = parse_statistics(member(self._actions, "stats").take(rows), wanted)
+            kept = self._writers.mark(parsed, rows, wanted)
+            KEPT.put(self._owner, key, kept)
+        return kept
+
+    @cached_property
+    def _owner(self) -> int:
+        return KEPT.owner(self)
 
     def row_tracking(self, rows: pa.Array) -> pa.StructArray:
         actions = self._actions.take(rows).combine_chunks()
