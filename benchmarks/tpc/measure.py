@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_LOOK, _MOST_WAITED = 0.2, 10.0
+# A look at `/proc` is a tick or two itself, and so is what a JVM does while it waits.
+_QUIET_TICKS = 4
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,24 @@ def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
     # A DataFrame is in a cycle of Python's references, and with it lives all that its query has broadcast: a query that
     # broadcasts a large table found no room for it, whichever engine's turn it was.
     gc.collect()
+    _wait_until_quiet()
     began, before = time.perf_counter(), _below()
     outcome = job()
     return outcome, Cost(time.perf_counter() - began, _spent(before, _below()) / _TICKS)
+
+
+def _wait_until_quiet() -> None:
+    """Java compiles what a query ran for up to half a second after its end; that was counted as the next one's."""
+    spent, deadline = _all_ticks(), time.monotonic() + _MOST_WAITED
+    while time.monotonic() < deadline:
+        time.sleep(_LOOK)
+        spent, before = _all_ticks(), spent
+        if spent - before <= _QUIET_TICKS:
+            return
+
+
+def _all_ticks() -> int:
+    return sum(map(_own, _below().values()))
 
 
 def _spent(before: Mapping[int, Sequence[str]], after: Mapping[int, Sequence[str]]) -> int:

@@ -1,6 +1,7 @@
 package lakescan;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.InaccessibleObjectException;
 
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -61,6 +62,8 @@ public final class VectorArrays {
       field.setAccessible(true);
       return field;
     } catch (NoSuchFieldException other) {
+      return null;
+    } catch (InaccessibleObjectException closed) {
       return null;
     }
   }
