@@ -58,14 +58,14 @@ def _run(
     failed: dict[str, str] = {}
     for engine in engines if number % 2 or delta_first else reversed(engines):
         with engine.current(spark), _told(engine, failed):
-            rows[engine.name], first[engine.name] = measured(lambda: spark.sql(text).collect())
+            rows[engine.name], first[engine.name] = measured(spark, lambda: spark.sql(text).collect())
     expected = rows.get(DELTA.name)
     wrong = [name for name, answer in rows.items() if expected is not None and not same_rows(answer, expected)]
     for run in range(runs):
         turn = [engine for engine in engines if engine.name not in failed]
         for engine in turn if run % 2 == 0 else reversed(turn):
             with engine.current(spark), _told(engine, failed):
-                costs[engine.name].append(measured(lambda: spark.sql(text).collect())[1])
+                costs[engine.name].append(measured(spark, lambda: spark.sql(text).collect())[1])
     said = tuple(f"{name}: {message}" for name, message in failed.items())
     result = QueryResult(
         number, first, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), said
@@ -121,7 +121,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--no-v2", action="store_true", help="without Delta Spark's V2 connector")
     parser.add_argument("--plans", action="store_true", help="compare the plans, run nothing")
-    parser.add_argument("--results", type=Path, help="a folder for the figures and a chart")
+    parser.add_argument("--results", type=Path, help="a folder, seen from benchmarks/, for the figures and a chart")
     return parser.parse_args(arguments)
 
 

@@ -1,4 +1,4 @@
-"""What a query costs: wall time, and the processor time and memory of this process and of all that it started.
+"""What a query costs: wall time, and the processor time of this process and of all that it started.
 
 Spark's JVM and its Python workers are below this process; one that has ended counts with whoever waited for it.
 """
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from pyspark.sql import SparkSession
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LOOK, _MOST_WAITED = 0.2, 10.0
@@ -26,15 +28,22 @@ class Cost:
     processor: float
 
 
-def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
+def measured(spark: SparkSession, job: Callable[[], Any]) -> tuple[Any, Cost]:
     """What the job gives, and its cost."""
-    # A DataFrame is in a cycle of Python's references, and with it lives all that its query has broadcast: a query that
-    # broadcasts a large table found no room for it, whichever engine's turn it was.
-    gc.collect()
+    _collect_garbage(spark)
     _wait_until_quiet()
     began, before = time.perf_counter(), _below()
     outcome = job()
     return outcome, Cost(time.perf_counter() - began, _spent(before, _below()) / _TICKS)
+
+
+def _collect_garbage(spark: SparkSession) -> None:
+    """Python's, since a DataFrame is in a cycle of references, and with it lives all that its query has broadcast: a
+    query that broadcasts a large table found no room for it. And Java's, half a second that whoever ran when the heap
+    was full paid for what others had left there."""
+    gc.collect()
+    java: Any = spark.sparkContext._jvm
+    java.System.gc()
 
 
 def _wait_until_quiet() -> None:
