@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tpc.engines import DELTA, DELTA_V2, LAKESCAN, Engine, register, start
-from tpc.measure import Cost, measured, same_rows
+from tpc.measure import Cost, collect_garbage, measured, same_rows
 from tpc.plans import PlanShape
 from tpc.results import QueryResult, above_the_bound, summary, write
 from tpc.suite import Suite
@@ -58,20 +58,25 @@ def _run(
     failed: dict[str, str] = {}
     for engine in engines if number % 2 or delta_first else reversed(engines):
         with engine.current(spark), _told(engine, failed):
-            rows[engine.name], first[engine.name] = measured(spark, lambda: spark.sql(text).collect())
+            rows[engine.name], first[engine.name] = _answer(spark, text)
     expected = rows.get(DELTA.name)
     wrong = [name for name, answer in rows.items() if expected is not None and not same_rows(answer, expected)]
     for run in range(runs):
         turn = [engine for engine in engines if engine.name not in failed]
         for engine in turn if run % 2 == 0 else reversed(turn):
             with engine.current(spark), _told(engine, failed):
-                costs[engine.name].append(measured(spark, lambda: spark.sql(text).collect())[1])
+                costs[engine.name].append(_answer(spark, text)[1])
     said = tuple(f"{name}: {message}" for name, message in failed.items())
     result = QueryResult(
         number, first, {name: tuple(taken) for name, taken in costs.items() if taken}, tuple(wrong), said
     )
     print(result, flush=True)
     return result
+
+
+def _answer(spark: SparkSession, text: str) -> tuple[list[Any], Cost]:
+    collect_garbage(spark)
+    return measured(lambda: spark.sql(text).collect())
 
 
 @contextmanager

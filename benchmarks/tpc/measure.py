@@ -28,16 +28,15 @@ class Cost:
     processor: float
 
 
-def measured(spark: SparkSession, job: Callable[[], Any]) -> tuple[Any, Cost]:
+def measured(job: Callable[[], Any]) -> tuple[Any, Cost]:
     """What the job gives, and its cost."""
-    _collect_garbage(spark)
     _wait_until_quiet()
     began, before = time.perf_counter(), _below()
     outcome = job()
     return outcome, Cost(time.perf_counter() - began, _spent(before, _below()) / _TICKS)
 
 
-def _collect_garbage(spark: SparkSession) -> None:
+def collect_garbage(spark: SparkSession) -> None:
     """Python's, since a DataFrame is in a cycle of references, and with it lives all that its query has broadcast: a
     query that broadcasts a large table found no room for it. And Java's, half a second that whoever ran when the heap
     was full paid for what others had left there."""
