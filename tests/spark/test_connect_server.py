@@ -81,8 +81,11 @@ firsts = {
     "list": lambda session: len(session.catalog.listTables("lake")),
     "expression": lambda session: session.read.format("delta").load(path).selectExpr("max(id) AS m").collect()[0].m,
 }
+# PySpark 4.0 waits for itself for ever where Python collects a session while another sends something.
+kept = []
 for name, first in firsts.items():
     session = SparkSession.builder.remote(sys.argv[1]).create()
+    kept.append(session)
     answer[name] = first(session)
     session.stop()
 spark.sql(f"SELECT * FROM lake_attach('mine', '{path}')").collect()

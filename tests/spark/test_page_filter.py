@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +27,8 @@ from tests.tables import DeltaBuilder
 pytestmark = pytest.mark.spark
 
 PAGES: dict[str, Any] = {"write_page_index": True, "data_page_size": 400, "write_batch_size": 50}
+# PySpark 4.0 fills a buffer for each range of pages that it reads; later ones read just the range.
+BUFFER = 65_536 if pyspark.__version__.startswith("4.0.") else 0
 BIG = {"write_page_index": True, "data_page_size": 4_000, "write_batch_size": 500, "compression": "none"}
 
 
@@ -80,8 +83,8 @@ def test_a_filter_on_a_sorted_column_reads_only_its_pages(
     ids(spark, table, "id = 1")
     before = bytes_read(spark)
     assert ids(spark, table, condition) == list(wanted)
-    # The footer is read twice, the index of the pages and then pages.
-    assert bytes_read(spark) - before < (tmp_path / "f.parquet").stat().st_size / 8
+    # The footer is read twice, the index of the pages and then pages, of up to three columns.
+    assert bytes_read(spark) - before - 3 * BUFFER < (tmp_path / "f.parquet").stat().st_size / 8
 
 
 @pytest.mark.usefixtures("no_python")
