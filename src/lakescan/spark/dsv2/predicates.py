@@ -24,6 +24,8 @@ from lakescan.types.schema import primitive_type
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _EVERY_VALUE = 2**31 - 1
 UNKNOWN = Call("UNKNOWN", ())
+SHOWS_NULL_BYTES = (4, 3)
+"""The release from which on Spark has a text for a NULL of bytes; it makes one of each predicate that was pushed."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,16 @@ def read_expression(bridge: Bridge, expression: JavaObject) -> Expression:
     """One of them."""
     (read,) = read_expressions(bridge, expression)
     return read
+
+
+def has_null_bytes(expression: Expression) -> bool:
+    """Whether a part of it is a NULL of bytes."""
+    match expression:
+        case Literal(value=None, type=type_):
+            return bool(pa.types.is_binary(type_))
+        case Call(arguments=arguments):
+            return any(map(has_null_bytes, arguments))
+    return False
 
 
 def read_aggregation(bridge: Bridge, aggregation: JavaObject) -> AskedAggregation:

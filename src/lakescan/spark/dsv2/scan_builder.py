@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from lakescan.predicate import Column
+from lakescan.predicate import Column, Expression
 from lakescan.reader.top_rows import SortColumn
 from lakescan.scan.limit import can_skip
 from lakescan.scan.settings import Settings
@@ -22,7 +22,7 @@ from lakescan.spark.bridge.tasks import joins_by_partitioning
 from lakescan.spark.bridge.variants import all_or_none, wanted_of_variants
 from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.planners import planning
-from lakescan.spark.dsv2.predicates import read_expressions
+from lakescan.spark.dsv2.predicates import SHOWS_NULL_BYTES, has_null_bytes, read_expressions
 from lakescan.spark.dsv2.pushed_aggregates import PushedAggregates
 from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
 from lakescan.spark.dsv2.scan import SparkScan
@@ -54,12 +54,16 @@ class SparkScanBuilder(Proxy):
             before = self._wanted
             self._wanted, claimed = self._rules.take(expression, before, alone, unfailing)
             unfailing = unfailing and not self._rules.may_fail(expression, before)
-            if self._wanted != before:
+            if self._wanted != before and self._is_shown(expression):
                 pushed.append(at)
             if not claimed:
                 left.append(at)
         self._pushed = self.bridge.chosen(predicates, pushed, self._pushed)
         return self.bridge.chosen(predicates, left)
+
+    def _is_shown(self, expression: Expression) -> bool:
+        """Whether Spark can be told that it was pushed without failing at it."""
+        return not has_null_bytes(expression) or self.bridge.release >= SHOWS_NULL_BYTES
 
     def pushedPredicates(self) -> JavaObject:
         return self.bridge.chosen(None, [], self._pushed)
