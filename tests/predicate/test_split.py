@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -7,8 +8,10 @@ from lakescan.predicate import (
     FALSE,
     TRUE,
     And,
+    Column,
     Comparison,
     Constant,
+    Literal,
     Not,
     Or,
     Predicate,
@@ -91,3 +94,18 @@ def test_thousands_of_parts_do_not_nest_thousands_deep() -> None:
     many = combine(Or, [col("a") == number for number in range(5000)])
     table = pa.table({"a": [4999, 5000]})
     assert evaluate(bind(many, table.schema), table).to_pylist() == [True, False]
+
+
+def test_conditions_that_come_one_by_one_do_not_nest_as_deep() -> None:
+    whole: Predicate = TRUE
+    for at in range(500):
+        whole = conjoin([whole, Comparison("<>", Column(("id",)), Literal(at, pa.int64()))])
+
+    assert max(depths(whole)) <= 10
+
+
+def depths(predicate: Predicate, depth: int = 0) -> Iterator[int]:
+    yield depth
+    if isinstance(predicate, And):
+        yield from depths(predicate.left, depth + 1)
+        yield from depths(predicate.right, depth + 1)

@@ -22,7 +22,7 @@ from lakescan.scan.runtime_filter import MOST_VALUES
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.hadoop_stores import SessionStore, session_store
 from lakescan.spark.bridge.tasks import TaskBlock, input_partitions
-from lakescan.spark.dsv2.comparable_columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
 from lakescan.spark.dsv2.metrics import COUNTS, SIZES, metrics
 from lakescan.spark.dsv2.plain_files import ELSEWHERE, PlainColumns, is_small, plain_columns
 from lakescan.spark.dsv2.planners import Planning
@@ -122,10 +122,13 @@ class SparkScan(BatchScan):
 
     def filterAttributes(self) -> JavaObject:
         """The columns by which values found at run time can drop a good part of the files."""
-        schema = self.schema.jsonValue()
         with failures(self._failed):
             names = self.plan.runtime_columns
-        return self.bridge.references(name for name in names if plain_field(schema, (name,)))
+        return self.bridge.references(name for name in names if self._comparable.field((name,)))
+
+    @cached_property
+    def _comparable(self) -> ComparableColumns:
+        return ComparableColumns(self.schema.jsonValue())
 
     def supportsIterativePushdown(self) -> bool:
         return False

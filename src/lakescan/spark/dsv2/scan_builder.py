@@ -22,11 +22,11 @@ from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.jobs import SparkExecutors
 from lakescan.spark.bridge.tasks import joins_by_partitioning
 from lakescan.spark.bridge.variants import all_or_none, wanted_of_variants
-from lakescan.spark.dsv2.comparable_columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
 from lakescan.spark.dsv2.planners import planning
 from lakescan.spark.dsv2.predicates import SHOWS_NULL_BYTES, has_null_bytes, read_expressions
 from lakescan.spark.dsv2.pushed_aggregates import PushedAggregates
-from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan
+from lakescan.spark.dsv2.pushed_filters import FilterRules, ScansOfAPlan, Taken
 from lakescan.spark.dsv2.scan import SparkScan
 from lakescan.spark.dsv2.scan_by_partition import SparkScanByPartition
 from lakescan.spark.dsv2.variant_fields import SINCE, Extraction, extracted_types, with_extracted
@@ -44,9 +44,10 @@ class SparkScanBuilder(Proxy):
         _SCANS.made(bridge.thread)
         wanted = snapshot.scan().with_settings(settings).with_executors(SparkExecutors(bridge))
         self._wanted = wanted if filter_ is None else wanted.filter(filter_)
-        self._aggregates = PushedAggregates(bridge, json.loads(snapshot.schema_json))
+        columns = ComparableColumns(json.loads(snapshot.schema_json))
+        self._aggregates = PushedAggregates(bridge, columns)
         self._pushed: JavaObject | None = None
-        self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
+        self._rules = FilterRules(columns, bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
         self._extracted: dict[str, StructType] = {}
         self._failed: list[str] = []
@@ -60,21 +61,18 @@ class SparkScanBuilder(Proxy):
         return self._attempt("filters", lambda: self._take_predicates(predicates), lambda: predicates)
 
     def _take_predicates(self, predicates: JavaObject) -> JavaObject:
-        left, pushed, alone, unfailing = [], [], _SCANS.used(self.bridge.thread), True
-        wanted = self._wanted
-        for at, expression in enumerate(read_expressions(self.bridge, predicates)):
-            before = wanted
-            wanted, claimed = self._rules.take(expression, before, alone, unfailing)
-            unfailing = unfailing and not self._rules.may_fail(expression, before)
-            if wanted != before and self._is_shown(expression):
-                pushed.append(at)
-            if not claimed:
-                left.append(at)
-        shown = self.bridge.chosen(predicates, pushed, self._pushed)
-        not_claimed = self.bridge.chosen(predicates, left)
+        alone, unfailing, taken = _SCANS.used(self.bridge.thread), True, []
+        expressions = read_expressions(self.bridge, predicates)
+        for expression in expressions:
+            taken.append(self._rules.take(expression, self._wanted, alone, unfailing))
+            unfailing = unfailing and not self._rules.may_fail(expression, self._wanted)
+        wanted = Taken.together(taken, self._wanted)
+        used = [at for at, one in enumerate(taken) if one.is_used and self._is_shown(expressions[at])]
+        pushed = self.bridge.chosen(predicates, used, self._pushed)
+        left = self.bridge.chosen(predicates, [at for at, one in enumerate(taken) if not one.is_claimed])
         # Only what went well as a whole is taken.
-        self._wanted, self._pushed = wanted, shown
-        return not_claimed
+        self._wanted, self._pushed = wanted, pushed
+        return left
 
     def _is_shown(self, expression: Expression) -> bool:
         """Whether Spark can be told that it was pushed without failing at it."""
@@ -211,12 +209,13 @@ def scan_builder(
 def _sort_columns(orders: JavaObject, spark_schema: dict[str, Any]) -> list[SortColumn] | None:
     """The columns to sort by, None where one is no column or sorts in a way of its own."""
     columns: list[SortColumn] = []
+    comparable = ComparableColumns(spark_schema)
     for order in orders:
         expression = order.expression()
         if expression.getClass().getSimpleName() != "FieldReference":
             return None
         path = tuple(expression.fieldNames())
-        field = plain_field(spark_schema, path)
+        field = comparable.field(path)
         if field is None or not isinstance(field["type"], str) or field["type"] == "void":
             return None
         descending = order.direction().name() == "DESCENDING"

@@ -210,6 +210,6 @@ def _with_change_type(statistics: Mapping[str, pa.Array], known: pa.Array) -> di
     for name, value in values.items():
         struct = statistics[name]
         fields = [*struct.type, type_.field(name).type.field(0)]
-        children = [*(pc.struct_field(struct, [at]) for at in range(struct.type.num_fields)), value]
+        children = [*struct.flatten(), value]
         widened[name] = pa.StructArray.from_arrays(children, fields=fields)
     return widened
