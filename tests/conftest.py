@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.emulators import AzureStore, GoogleStore
     from tests.object_store import ObjectStore
 
+pytest_plugins = ["tests.tiers", "tests.progress"]
+
 # These machines are noisy: how long one example took says nothing.
 settings.register_profile("lakescan", deadline=None)
 settings.load_profile("lakescan")

@@ -1,0 +1,75 @@
+"""Says which tests belong to which tier, and shares them out among the processes of pytest-xdist.
+
+A test that takes the fixture `spark` has the mark `spark`, and the tests of `CORE` have the mark `core` too. The tests of
+one file run in one process, so that what a module builds is built once; the core runs in one process, so in one session.
+`LAKESCAN_ORDER=7` shuffles the files, and the tests in each, by that seed.
+"""
+
+import os
+import random
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+CORE: dict[str, str] = {}
+"""The core of Spark: files or beginnings of tests' names, each with what it proves."""
+
+_SLOWEST: tuple[str, ...] = ()
+"""Files that begin first, so that no process waits for one of them at the end."""
+
+_BYTES_OF_A_PROCESS = 3 << 30
+"""Memory of a process with a session, its JVM and its workers."""
+
+
+def is_core(nodeid: str) -> bool:
+    return nodeid.startswith(tuple(CORE))
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+        if is_core(item.nodeid):
+            item.add_marker("core")
+    seed = os.environ.get("LAKESCAN_ORDER")
+    if seed:
+        items[:] = _shuffled(items, random.Random(seed))
+    elif hasattr(config, "workerinput"):
+        items.sort(key=lambda item: (not is_core(item.nodeid), not item.nodeid.startswith(_SLOWEST)))
+
+
+def _shuffled(items: list[pytest.Item], chance: random.Random) -> list[pytest.Item]:
+    files = [list(of_file) for _, of_file in groupby(items, key=lambda item: file_of(item.nodeid))]
+    chance.shuffle(files)
+    for of_file in files:
+        chance.shuffle(of_file)
+    return [item for of_file in files for item in of_file]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """As many processes as there are cores, as far as memory carries a session in each."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(len(os.sched_getaffinity(0)), memory // _BYTES_OF_A_PROCESS))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    one_session = "core" in str(config.option.markexpr)
+
+    class ByFile(LoadScopeScheduling):
+        """Files as units, in the order of the collection; the core is one unit where it is chosen."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return "core" if one_session and is_core(nodeid) else file_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
