@@ -1,5 +1,5 @@
-"""Prints what runs while it runs, and nothing of a test that passed; then the failures, why tests were skipped, and last
-the line that counts. With `-v` pytest prints a line a test as ever."""
+"""Prints what runs while it runs, and nothing of a test that passed; then the failures, the reasons of skipped tests,
+and last the line that counts. With `-v` pytest prints a line for each test, as ever."""
 
 import time
 from collections import Counter

@@ -1,7 +1,7 @@
 """Says which tests belong to which tier, and shares them out among the processes of pytest-xdist.
 
-A test that takes the fixture `spark` has the mark `spark`, and the tests of `CORE` have the mark `core` too. The tests of
-one file run in one process, so that what a module builds is built once; the core runs in one process, so in one session.
+A test that takes the fixture `spark` has the mark `spark`, and the tests of `CORE` have the mark `core` too. One process
+runs all tests of a file, so that what a module builds is built once, and the whole core, so that it has one session.
 `LAKESCAN_ORDER=7` shuffles the files, and the tests in each, by that seed.
 """
 
