@@ -12,6 +12,7 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.examples import examples
 from tests.sample_tables import sample_table
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.tiers", "tests.progress"]
 
 # These machines are noisy: how long one example took says nothing.
-settings.register_profile("lakescan", deadline=None)
+settings.register_profile("lakescan", deadline=None, max_examples=examples(100))
 settings.load_profile("lakescan")
 
 # No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.

@@ -1,6 +1,6 @@
 """Says which tests belong to which tier, and shares them out among the processes of pytest-xdist.
 
-A test that takes the fixture `spark` has the mark `spark`, and the tests of `CORE` have the mark `core` too. One process
+A test that takes the fixture `spark`, or starts a cluster, has the mark `spark`, and those of `CORE` have the mark `core` too. One process
 runs all tests of a file, so that what a module builds is built once, and the whole core, so that it has one session.
 `LAKESCAN_ORDER=7` shuffles the files, and the tests in each, by that seed.
 """
@@ -33,7 +33,7 @@ def file_of(nodeid: str) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("cluster"):
             item.add_marker("spark")
         if is_core(item.nodeid):
             item.add_marker("core")
@@ -53,23 +53,29 @@ def _shuffled(items: list[pytest.Item], chance: random.Random) -> list[pytest.It
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """As many processes as there are cores, as far as memory carries a session in each."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many processes as there are cores, as far as memory carries a session in each.
+
+    One more where one process has the only session: many tests of stores wait for an answer that does not come.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if _has_one_session(config):
+        return cores + 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(len(os.sched_getaffinity(0)), memory // _BYTES_OF_A_PROCESS))
+    return max(1, min(cores, memory // _BYTES_OF_A_PROCESS))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files as units, in the order of the collection; the core is one unit where it is what is chosen of Spark."""
     from xdist.scheduler import LoadScopeScheduling
 
-    one_session = "core" in str(config.option.markexpr)
-
-    class ByFile(LoadScopeScheduling):
-        """Files as units, in the order of the collection; the core is one unit where it is chosen."""
-
-        def _split_scope(self, nodeid: str) -> str:
-            return "core" if one_session and is_core(nodeid) else file_of(nodeid)
-
+    one_session = _has_one_session(config)
     config.option.loadscopereorder = False
-    return ByFile(config, log)
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: "core" if one_session and is_core(nodeid) else file_of(nodeid)
+    return scheduler
+
+
+def _has_one_session(config: pytest.Config) -> bool:
+    return "core" in str(config.option.markexpr)
