@@ -1,8 +1,8 @@
 """Says which tests belong to which tier, and shares them out among the processes of pytest-xdist.
 
-A test that takes the fixture `spark`, or starts a cluster, has the mark `spark`, and those of `CORE` have the mark `core` too. One process
-runs all tests of a file, so that what a module builds is built once, and the whole core, so that it has one session.
-`LAKESCAN_ORDER=7` shuffles the files, and the tests in each, by that seed.
+A test that takes the fixture `spark`, or starts a cluster, has the mark `spark`; the tests of `CORE` have the mark
+`core` too. One process runs all tests of a file, so that what a module builds is built once, and the whole core, so
+that it has one session. `LAKESCAN_ORDER=7` shuffles the files and the tests of each file by that seed.
 """
 
 import os
