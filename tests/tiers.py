@@ -1,8 +1,8 @@
 """Says which tests belong to which tier, and shares them out among the processes of pytest-xdist.
 
-A test that takes the fixture `spark`, or starts a cluster, has the mark `spark`; the tests of `CORE` have the mark
-`core` too. One process runs all tests of a file, so that what a module builds is built once, and the whole core, so
-that it has one session. `LAKESCAN_ORDER=7` shuffles the files and the tests of each file by that seed.
+A test that takes the fixture `spark`, or is marked as starting a JVM or a cluster, has the mark `spark`; what of them
+is in `CORE` has the mark `core` too. One process runs all tests of a file, so that what a module builds is built once,
+and the whole core, so that it has one session. `LAKESCAN_ORDER=7` shuffles files and the tests of each by that seed.
 """
 
 import os
@@ -33,9 +33,10 @@ def file_of(nodeid: str) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("cluster"):
+        starts_jvm = any(map(item.get_closest_marker, ("own_jvm", "cluster")))
+        if starts_jvm or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-        if is_core(item.nodeid):
+        if is_core(item.nodeid) and not starts_jvm:
             item.add_marker("core")
     seed = os.environ.get("LAKESCAN_ORDER")
     if seed:

@@ -184,7 +184,7 @@ def test_a_store_that_cannot_be_reached_is_told_without_spark(command: Command) 
     assert (answer.code, answer.out, answer.err.count("\n")) == (STORAGE, "", 1)
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_query_on_spark_says_nothing_but_its_answer(tmp_path: Path) -> None:
     process = started("query", "SELECT max(upper(city)) AS city FROM orders", *T, "--format", "csv")
     out, err = process.communicate(timeout=300)

@@ -18,7 +18,7 @@ from tests.spark.connect import ask
 from tests.spark.drivers import HOME, Driver, driver, environment, free_port
 from tests.tables import DeltaBuilder
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.own_jvm, pytest.mark.timeout(500)]
 SCHEMA = pa.schema([("id", pa.int64())])
 ALL = pytest.mark.skipif(
     not os.environ.get("LAKESCAN_SHELLS"), reason="LAKESCAN_SHELLS=1 (make shells) tests applications of Java's too"
