@@ -12,10 +12,51 @@ from typing import Any
 
 import pytest
 
-CORE: dict[str, str] = {}
+CORE = {
+    "tests/spark/test_catalog.py": "a door: names in a catalog",
+    "tests/spark/test_data_source.py": "a door: the formats' own names",
+    "tests/spark/test_session_names.py": "a door: names in the session's own catalog",
+    "tests/spark/test_functions.py": "a door: functions and statements of SQL",
+    "tests/cli/test_query.py": "a door: the command line",
+    "tests/spark/test_same_rows.py": "every door gives the rows of every kind of table",
+    "tests/spark/test_delta_types.py": "a format: Delta",
+    "tests/formats/hudi/test_spark.py": "a format: Hudi",
+    "tests/spark/test_third_format.py": "a format: any other",
+    "tests/spark/test_changes.py": "changes",
+    "tests/spark/test_pushdowns.py": "pushdowns: columns, limits, orders, aggregates",
+    "tests/spark/test_predicates.py": "a pushdown: filters",
+    "tests/spark/test_filter_order.py": "a pushdown: filters that may fail",
+    "tests/spark/test_skipping.py": "a pushdown: filters that skip files",
+    "tests/spark/test_scan.py": "a pushdown: what Catalyst is told of a scan",
+    "tests/spark/test_sample.py": "a pushdown: samples",
+    "tests/spark/test_deleted_rows.py": "deleted rows, by a worker and by the executor",
+    "tests/spark/test_plain_files.py": "files that the executor reads",
+    "tests/spark/test_stored_columns.py": "columns that the executor reads",
+    "tests/spark/test_task_blocks.py": "tasks on their way to executors",
+    "tests/spark/test_file_metadata.py": "hidden columns",
+    "tests/spark/test_options.py": "options",
+    "tests/spark/test_stream.py": "a stream, by the format's name",
+    "tests/spark/test_table_streams.py": "a stream, by a table's name",
+    "tests/spark/test_errors.py": "errors",
+    "tests/spark/test_messages.py": "errors of whoever starts",
+}
 """The core of Spark: files or beginnings of tests' names, each with what it proves."""
 
-_SLOWEST: tuple[str, ...] = ()
+_SLOWEST = (
+    "tests/spark/test_load.py",
+    "tests/spark/test_connect_server.py",
+    "tests/spark/test_jar.py",
+    "tests/spark/test_clusters.py",
+    "tests/cli/test_connect.py",
+    "tests/scan/test_in_pieces.py",
+    "tests/fuzz/test_fuzz.py",
+    "tests/formats/hudi/test_kinds.py",
+    "tests/formats/hudi/test_object_store.py",
+    "tests/io/",
+    "tests/cli/test_main.py",
+    "tests/formats/delta/stream/test_model.py",
+    "tests/scan/test_any_filter.py",
+)
 """Files that begin first, so that no process waits for one of them at the end."""
 
 _BYTES_OF_A_PROCESS = 3 << 30
