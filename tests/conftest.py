@@ -25,6 +25,10 @@ pytest_plugins = ["tests.tiers", "tests.progress"]
 settings.register_profile("lakescan", deadline=None, max_examples=examples(100))
 settings.load_profile("lakescan")
 
+# Stores of tests are on this machine, whatever proxy leads out of it.
+for _name in ("NO_PROXY", "no_proxy"):
+    os.environ[_name] = ",".join(filter(None, [os.environ.get(_name), "127.0.0.1", "localhost"]))
+
 # No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
