@@ -44,10 +44,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session with Lakescan installed, small enough for two cores."""
     session = lakescan.session(
-        master="local[2]", spark_sql_shuffle_partitions=2, spark_driver_memory="1g", spark_sql_session_timeZone="UTC"
+        master="local[2]",
+        spark_sql_shuffle_partitions=2,
+        spark_driver_memory="1g",
+        spark_sql_session_timeZone="UTC",
+        spark_sql_warehouse_dir=tmp_path_factory.mktemp("warehouse"),
     )
     yield session
     session.stop()
