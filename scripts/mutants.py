@@ -431,7 +431,8 @@ def tried(copy: Path, fault: Fault, near_only: bool, newcomer_only: bool) -> tup
 def failure(copy: Path, marks: str, chosen: list[str]) -> str:
     """The first test that fails among those that are chosen, empty where none does."""
     processes = ["--numprocesses", "auto"] if chosen == ["tests"] else []
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", marks, *processes, *chosen]
+    options = ["-x", "-p", "no:cacheprovider", "--hypothesis-profile", "unshrunk", "-m", marks]
+    command = [sys.executable, "-m", "pytest", *options, *processes, *chosen]
     environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ran = subprocess.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from pyspark.sql import SparkSession
 
 import lakescan
@@ -23,6 +23,11 @@ pytest_plugins = ["tests.tiers", "tests.progress"]
 
 # These machines are noisy: how long one example took says nothing.
 settings.register_profile("lakescan", deadline=None, max_examples=examples(100))
+settings.register_profile(  # for whoever asks only whether there is a failure (scripts/mutants.py)
+    "unshrunk",
+    settings.get_profile("lakescan"),
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile("lakescan")
 
 # Stores of tests are on this machine, whatever proxy leads out of it.
