@@ -29,6 +29,7 @@ class Progress:
         self._out: TextIO = reporter._tw._file
         self._begun = self._written = time.monotonic()
         self._chosen = self._finished = 0
+        self._ended = False
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._chosen = self._chosen or len(session.items)
@@ -39,7 +40,9 @@ class Progress:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """No letter for a test: the kind still counts in the last line."""
+        """No letter for a test while tests run: the kind still counts in the last line."""
+        if self._ended:
+            return None
         if report.when == "call" and not hasattr(report, "wasxfail"):
             return report.outcome, "", ""
         if report.skipped and not hasattr(report, "wasxfail"):
@@ -54,7 +57,9 @@ class Progress:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self._finished += 1
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
+        self._ended = True
         if self._moves:
             self._out.write("\r\x1b[K")
 
