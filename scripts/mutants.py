@@ -113,7 +113,7 @@ FAULTS = [
         "return _received, (stream, self.skip_rows, self.from_row)",
         "return _received, (stream, self.skip_rows, 0)",
         "a task forgets on its way to an executor where its first row is",
-        "reader/test_read_plan.py reader/test_read.py stream",
+        "reader/test_read_plan.py spark/test_file_pieces.py",
     ),
     Fault(
         "reader/rebase.py",
