@@ -25,6 +25,7 @@ from lakescan.predicate import (
     split_by_columns,
 )
 from lakescan.predicate.split import combine, negate
+from tests.examples import examples
 
 from .strategies import SCHEMA, predicates, rows, table_of
 
@@ -43,7 +44,7 @@ def nots_are_over_leaves(predicate: Predicate) -> bool:
             return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(predicates(), rows())
 def test_pushing_not_inwards_changes_no_answer(predicate: Predicate, given_rows: list[Any]) -> None:
     table = table_of(given_rows)
@@ -53,7 +54,7 @@ def test_pushing_not_inwards_changes_no_answer(predicate: Predicate, given_rows:
     assert evaluate(bind(negate(predicate), SCHEMA), table) == evaluate(bind(Not(predicate), SCHEMA), table)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(predicates(), rows())
 def test_splitting_by_columns_loses_nothing(predicate: Predicate, given_rows: list[Any]) -> None:
     table = table_of(given_rows)

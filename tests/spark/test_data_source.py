@@ -174,6 +174,7 @@ third.stop()
 """
 
 
+@pytest.mark.own_jvm
 def test_the_names_are_there_when_a_context_has_ended_and_another_begun(sample: Callable[[str], Path]) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "PYSPARK_PYTHON"}
     number = len(sample_table("vectors_mapped").rows)

@@ -13,6 +13,7 @@ from lakescan.errors import UnknownColumn
 from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadTask
 from lakescan.scan.plan import Plan
+from tests.examples import examples
 from tests.expected import copied, in_order, tables
 from tests.tables import DeltaBuilder, open_delta
 
@@ -125,7 +126,7 @@ def test_a_stored_id_wins_over_the_position_and_null_does_not(tmp_path: Path) ->
     assert by_a == {1: (100, 1), 2: (7, 0), 3: (102, 1), 4: (None, None)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_the_index_is_right_whatever_is_skipped_split_and_deleted(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
