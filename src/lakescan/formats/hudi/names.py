@@ -18,6 +18,8 @@ META_COLUMNS = (
 FILES = "files"
 # An empty table has no instant: Hudi's own name for the moment before the first one.
 NO_INSTANT = "00000000000000"
+# After every instant of a timeline.
+NO_COMMIT = "9" * 17
 
 _LOG_FILE = re.compile(r"^\.(.+)_(\d+)\.log\.(\d+)(?:_[^.]*)?(?:\.cdc)?$")
 _BASE_FILE = re.compile(r"^(.+)_([^_]+)_(\d+)\.(\w+)$")
