@@ -248,21 +248,32 @@ BY_PART = {
 }
 
 
-def partitions(version: int, name: str, merge: bool, archived: bool = False) -> Callable[[SparkSession, Path], Table]:
-    """A partition whose folder is called as one of a log or an index is."""
+def partitions(version: int, name: str, merge: bool) -> Callable[[SparkSession, Path], Table]:
+    """A partition whose folder is called as one of a log or an index is; the first commits are archived at last.
+
+    One that is merged was compacted, between two updates.
+    """
 
     def rows(ids: str, part: str, text: str) -> str:
         return f"select id, '{part}' as part, '{text}' as name from range({ids})"
 
+    def both(text: str) -> str:
+        return " union all ".join([rows("0, 1", name, text), rows("2, 3", "other", text)])
+
     def make(spark: SparkSession, path: Path) -> Table:
         table = Table(spark, path, version, BY_PART, merge)
-        table.features |= {f"a partition {name}", *({"archived"} if archived else ())}
+        table.features |= {f"a partition {name}", "archived"}
         table.write(" union all ".join([rows("0, 2", name, "first"), rows("2, 4", "other", "first")]), "insert")
-        table.write(" union all ".join([rows("0, 1", name, "updated"), rows("2, 3", "other", "updated")]))
-        if archived:
-            for at in range(4):
-                table.write(rows(f"{at + 10}, {at + 11}", "other", "later"))
-            table.call("archive_commits", min_commits="2", max_commits="3", retain_commits="1", enable_metadata="false")
+        table.write(both("second"))
+        if merge:
+            often = "'hoodie.compact.inline.max.delta.commits=1'"
+            table.call("run_compaction", op="'scheduleAndExecute'", options=often)
+        table.write(both("third"))
+        table.write(rows("1, 2", name, "gone"), "delete")
+        table.write(rows("10, 11", name, "new"), "insert")
+        table.call("archive_commits", min_commits="3", max_commits="4", retain_commits="1", enable_metadata="false")
+        for instant in table.completed():
+            table.ask("id", "name", **{"as.of.instant": instant})
         return table
 
     return make
@@ -358,6 +369,13 @@ TABLES: dict[str, Callable[[SparkSession, Path], Table]] = {
             ("commit", "OverwriteNonDefaultsWithLatestAvroPayload"),
         )
         for log_format in ("avro", "parquet")
+    },
+    **{
+        f"partition_{name}_v{version}_{kind}": partitions(version, name, kind == "mor")
+        for name in ("metadata", "_delta_log")
+        for version in (6, 9)
+        for kind in ("cow", "mor")
+        if name == "metadata" or (version, kind) == (9, "cow")
     },
     **{f"savepoints_v{version}": savepoints(version) for version in (6, 9)},
     **{f"log_compaction_v{version}": log_compaction(version) for version in (6, 9)},

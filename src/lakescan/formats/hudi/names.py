@@ -42,6 +42,11 @@ def instant_of_log_file(name: str) -> str:
     return match[2] if match else ""
 
 
+def is_change_log(name: str) -> bool:
+    """Whether a log file has what changed, for queries of changes alone; its rows are in others too."""
+    return name.endswith(".cdc")
+
+
 def file_group_of(name: str) -> str:
     """The id of the file group that a base or log file belongs to; empty where the name is not Hudi's."""
     match = _LOG_FILE.match(name) or _BASE_FILE.match(name)

@@ -48,6 +48,10 @@ class Timeline:
     def until(self, instant: str) -> "list[str]":
         return [one for one in self.instants if one <= instant]
 
+    def is_complete(self, instant: str) -> bool:
+        """Whether what a commit wrote counts: it is complete, or older than the active timeline and not under way."""
+        return instant in self.listing.finished or ("" < instant < self.instants[0] and instant not in self._unfinished)
+
     def commit(self, instant: str) -> Commit | None:
         """What a completed instant says of itself; None where it is no longer in the active timeline."""
         return self._commits.get(instant)
@@ -93,6 +97,10 @@ class Timeline:
     def has_archived(self) -> bool:
         """Whether commits have left the active timeline, so that its first one is not the table's first."""
         return self.listing.has_archived
+
+    @cached_property
+    def _unfinished(self) -> set[str]:
+        return self.listing.unfinished()
 
     @cached_property
     def _commits(self) -> dict[str, Commit]:
