@@ -116,6 +116,7 @@ tables: example $(VENV)/.installed $(HUDI)/.installed ## write all sample tables
 	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_kinds.py
 	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_indexed.py
 	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_merges.py
+	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_healthy.py
 
 clean: ## remove everything that the targets made
 	rm -rf $(VENV) $(PEERS) $(HUDI) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -110,6 +110,13 @@ def is_delta(storage: Storage) -> bool:
     return travel is not None and replace(storage, location=travel[0]).has_folder(LOG_FOLDER)
 
 
+def has_log(storage: Storage) -> bool:
+    """Whether the log's folder has a file of a version, where there is one at the location itself."""
+    if not storage.has_folder(LOG_FOLDER):
+        return True
+    return any(entry.name[:20].isdigit() for entry in storage.list_from(LOG_FOLDER))
+
+
 def open_delta(storage: Storage, zone: str) -> DeltaTable:
     """The table at a location for which `is_delta` is true; a folder named like a version is a table like any other."""
     if "@" not in storage.location or storage.has_folder(LOG_FOLDER):

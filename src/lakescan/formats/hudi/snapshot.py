@@ -22,7 +22,7 @@ from lakescan.formats.hudi.schema.evolution import FileNames, file_names
 from lakescan.formats.hudi.schema.physical_schema import physical_schema
 from lakescan.formats.hudi.slices.data_files import HudiFiles
 from lakescan.formats.hudi.slices.file_slices import FileSlices
-from lakescan.formats.hudi.slices.ordering import check_ordering, key_fields
+from lakescan.formats.hudi.slices.ordering import check_ordering, key_fields, nulls_keep_values
 from lakescan.formats.hudi.slices.partition_paths import PartitionPaths
 from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
 from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing, timeline_settings
@@ -127,7 +127,14 @@ class HudiSnapshot(ListedSnapshot):
     @property
     def data_files(self) -> HudiFiles:
         with self._lock:
-            return HudiFiles(self.storage, self.instant, self.schema, self._file_names, key_fields(self.properties))
+            return HudiFiles(
+                self.storage,
+                self.instant,
+                self.schema,
+                self._file_names,
+                key_fields(self.properties),
+                nulls_keep_values(self.properties),
+            )
 
     def scan(self) -> ScanBuilder:
         builder = ScanBuilder.of(self)
