@@ -609,6 +609,26 @@ class TableReplaced(LakescanError):
         )
 
 
+class ReplacedWhilePlanned(LakescanError):
+    """A table was made anew at its path between two parts of the planning of one query."""
+
+    def __init__(self, location: str, version: int | str) -> None:
+        super().__init__(
+            f"{location} holds another version {version} than it did when the planning of this query began: it was "
+            "made anew meanwhile. Run the query again."
+        )
+
+
+class ChangedSinceAnalysis(LakescanError):
+    """A table no longer has the columns that a DataFrame was made with."""
+
+    def __init__(self, location: str, version: int | str, what: str) -> None:
+        super().__init__(
+            f"Version {version} of {location} does not have the columns that this DataFrame was made with: {what}. "
+            "A DataFrame that names no version reads the newest one: make it again, or name the version to read."
+        )
+
+
 class InstantGone(LakescanError):
     """A stream needs an instant that the table's timeline no longer has, or whose files are gone."""
 

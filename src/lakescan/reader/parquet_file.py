@@ -90,12 +90,15 @@ class ParquetRows:
     def num_rows(self) -> int:
         return int(self.file.metadata.num_rows)
 
-    def groups(self, start: int, length: int, skip: Predicate) -> list[RowGroup]:
+    def groups(self, start: int, length: int, skip: Predicate, computed: Collection[str] = ()) -> list[RowGroup]:
+        """The row groups of a piece that may have a row for which `skip` is true. Nothing is known of columns that are
+        computed: what the file has under such a name need not be their values."""
         with named_damage(self.name):
             whole = start <= 0 and start + length >= self.size
             if not whole or skip != TRUE:
                 self._check_columns()
-            return row_groups(self.file.metadata, start, length, skip, self._leaves(skip), whole)
+            leaves = {column: leaf for column, leaf in self._leaves(skip).items() if column.path[0] not in computed}
+            return row_groups(self.file.metadata, start, length, skip, leaves, whole)
 
     def batches(self, group: RowGroup) -> Iterator[pa.RecordBatch]:
         """The rows of a row group, all of them, in order."""

@@ -39,6 +39,10 @@ class DeltaTable(ShownTable):
     def location(self) -> str:
         return self.storage.location
 
+    @property
+    def asks_one_version(self) -> bool:
+        return self.pinned is not None
+
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> DeltaSnapshot:
         if version is not None and timestamp is not None:
             raise InvalidVersion(version, f"a timestamp, {timestamp}, is given too. Give one of the two.")

@@ -30,6 +30,7 @@ from lakescan.io.storage import Storage
 from lakescan.predicate import Column, col
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.file_statistics import has_bounds, statistics_type
+from lakescan.scan.identity import SnapshotIdentity, TableIdentity, digest
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.log_state import LogState
 from lakescan.types.columns import nested
@@ -80,9 +81,13 @@ class HudiSnapshot(ListedSnapshot):
         since = "" if self.since is None else f"{self.since}.."
         return f"{since}{self.instant}{' read optimized' if self.base_files_only else ''}"
 
-    @property
-    def token(self) -> str:
-        return f"{self.format} {self.storage.identity}@{self.version}"
+    @cached_property
+    def identity(self) -> SnapshotIdentity:
+        # Hudi gives its tables no ids: their commits, each with the moment at which it was written, tell them apart.
+        finished = self.timeline.listing.finished
+        log = digest(finished[instant] for instant in self.timeline.until(self.instant))
+        columns = "" if self.description is None else digest([self.description])
+        return SnapshotIdentity(TableIdentity(self.format, self.storage), self.version, log, columns)
 
     @property
     def generated_columns(self) -> Mapping[str, str]:

@@ -25,6 +25,7 @@ class HudiTable(ShownTable):
     """Implements `scan.Table`; with `base_files_only` by its base files alone."""
 
     format = "hudi"
+    asks_one_version = False
 
     def __init__(self, storage: Storage, zone: str = "UTC", base_files_only: bool = False) -> None:
         self.storage, self.zone, self.base_files_only = storage, zone, base_files_only

@@ -46,7 +46,7 @@ def _rows(scan: SparkScan) -> Hashable:
     """Which rows it aggregates, and by which settings."""
     spec = scan.spec
     everything = replace(spec, aggregation=None, output=spec.snapshot.schema)
-    return id(spec.snapshot), everything.token, spec.settings
+    return everything.answer
 
 
 def _merged(scans: Mapping[int, SparkScan]) -> MergedScan | None:

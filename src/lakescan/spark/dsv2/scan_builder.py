@@ -39,7 +39,15 @@ _SCANS = ScansOfAPlan()
 class SparkScanBuilder(Proxy):
     """Collects the pushdowns of one scan."""
 
-    def __init__(self, bridge: Bridge, snapshot: Snapshot, settings: Settings, filter_: str | None = None) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        snapshot: Snapshot,
+        settings: Settings,
+        filter_: str | None = None,
+        schema_json: str | None = None,
+    ) -> None:
+        """`schema_json` has the columns that Spark knows of, all of the snapshot's where it is not given."""
         super().__init__(bridge)
         _SCANS.made(bridge.thread)
         wanted = snapshot.scan().with_settings(settings).with_executors(SparkExecutors(bridge))
@@ -48,7 +56,7 @@ class SparkScanBuilder(Proxy):
         self._aggregates = PushedAggregates(bridge, columns)
         self._pushed: JavaObject | None = None
         self._rules = FilterRules(columns, bridge.time_zone)
-        self._spark_schema: dict[str, Any] = json.loads(snapshot.schema_json)
+        self._spark_schema: dict[str, Any] = json.loads(schema_json or snapshot.schema_json)
         self._extracted: dict[str, StructType] = {}
         self._failed: list[str] = []
 
@@ -198,12 +206,16 @@ class VariantScanBuilder(SparkScanBuilder):
 
 
 def scan_builder(
-    bridge: Bridge, snapshot: Snapshot, settings: Settings, filter_: str | None = None
+    bridge: Bridge,
+    snapshot: Snapshot,
+    settings: Settings,
+    filter_: str | None = None,
+    schema_json: str | None = None,
 ) -> SparkScanBuilder:
     """The builder for a scan of the snapshot."""
     has_variants = bridge.release >= SINCE and any(is_variant(field.type) for field in snapshot.schema)
     kind = VariantScanBuilder if has_variants else SparkScanBuilder
-    return kind(bridge, snapshot, settings, filter_)
+    return kind(bridge, snapshot, settings, filter_, schema_json)
 
 
 def _sort_columns(orders: JavaObject, spark_schema: dict[str, Any]) -> list[SortColumn] | None:
