@@ -90,7 +90,8 @@ def _close(one: Counter[Any], other: Counter[Any]) -> bool:
 def _coarse(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_coarse, value))
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+    number = _number(value) if isinstance(value, str) else value
+    return float(f"{number:.5g}") + 0.0 if isinstance(number, float) else value
 
 
 def _near(one: Any, other: Any) -> bool:
@@ -98,7 +99,17 @@ def _near(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_near, one, other))
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(one, str) and isinstance(other, str) and one != other:
+        return _near(_number(one), _number(other))
     return bool(one == other)
+
+
+def _number(text: str) -> Any:
+    """The number that `describe` writes as text; nothing else is near anything."""
+    try:
+        return float(text)
+    except ValueError:
+        return object()
 
 
 @dataclass

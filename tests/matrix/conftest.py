@@ -1,13 +1,24 @@
 """The tables of the matrix, written once a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.matrix.answers import WHOLE, confs
 from tests.matrix.tables import SHAPES, declare
+
+# Code that is generated for a dozen rows costs far more than it saves; with everything asked it is generated.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Spark as it is cheapest for tables of a dozen rows."""
+    with confs(request.getfixturevalue("spark"), {} if WHOLE else INTERPRETED):
+        yield
 
 
 @pytest.fixture(scope="session")

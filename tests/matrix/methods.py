@@ -83,7 +83,7 @@ def _frames(frames: Iterator[Any]) -> Iterator[Any]:
 def _written(f: DataFrame) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         where = str(Path(folder, "t"))
-        f.drop("span", "nothing").write.parquet(where)
+        f.write.parquet(where)
         return in_order(f.sparkSession.read.parquet(where).collect())
 
 
@@ -129,7 +129,7 @@ def _joins(how: str) -> Call:
 
 
 def _sums(group: Any) -> Any:
-    return group.agg(F.count(F.lit(1)), F.max("whole"), F.min("text"), F.sum("price"), F.count("nothing"))
+    return group.agg(F.count(F.lit(1)), F.max("whole"), F.min("text"), F.sum("price"))
 
 
 def _other(f: DataFrame) -> DataFrame:
@@ -189,7 +189,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.select("st").distinct(),
         lambda f: f.select("part", "kind").distinct(),
         lambda f: f.select("real").distinct(),
-        lambda f: f.select("nothing").distinct(),
         lambda f: f.select().distinct(),
         lambda f: f.select("folded").distinct().count(),
     ],
@@ -229,7 +228,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.filter(f["st"]["deep"]["z"] > 0).select("id", "st.deep"),
         lambda f: f.filter("array_contains(ints, 2)").select("id"),
         lambda f: f.filter(F.lit(False)),
-        lambda f: f.filter("nothing IS NULL").select("id", "nothing"),
     ],
     "first": [lambda f: f.orderBy("id").first(), lambda f: f.where("id < 0").first()],
     "foreach": [lambda f: _each(f, False)],
@@ -247,7 +245,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: _sums(f.groupBy("real")),
         lambda f: _sums(f.groupBy("folded")),
         lambda f: _sums(f.groupBy("fixed")),
-        lambda f: _sums(f.groupBy("nothing")),
         lambda f: _sums(f.groupBy(F.col("whole") % 2)),
     ],
     "groupby": [lambda f: f.groupby("day").max("whole")],
@@ -296,7 +293,11 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.na.fill(1, ["tiny"]).select("tiny"),
         lambda f: f.na.replace("a", "z").select("text", "two words"),
     ],
-    "nearestByJoin": "its own rows are the nearest by a score: tests below name it with a reason of each release",
+    "nearestByJoin": [
+        lambda f: f.select("id").nearestByJoin(
+            f.select(F.col("id").alias("other"), "ints"), F.abs(F.col("id") * 1.1 - F.col("other")), 1, "exact", "distance"
+        )
+    ],
     "observe": [_observed],
     "offset": [lambda f: f.orderBy("id").offset(3), lambda f: f.offset(2).count(), lambda f: f.offset(100).count()],
     "orderBy": [lambda f: in_order(f.orderBy("whole").select("id").collect()), lambda f: f.orderBy("id").take(3)],
@@ -329,7 +330,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.select("st.deep.z", "pairs.y", "`a.b`", "ints"),
         lambda f: f.select(F.col("whole") + 1, F.explode("ints")),
         lambda f: f.select(),
-        lambda f: f.select("nothing"),
         lambda f: f.select(F.row_number().over(Window.orderBy("id")), "id"),
     ],
     "selectExpr": [
@@ -363,7 +363,7 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.select().toArrow().num_columns,
     ],
     "toDF": [lambda f: f.toDF(*[f"c{at}" for at in range(len(f.columns))]).where("c1 = true").select("c0", "c4")],
-    "toJSON": [lambda f: sorted(f.drop("span").toJSON().collect())],
+    "toJSON": [lambda f: sorted(f.toJSON().collect())],
     "toLocalIterator": [
         lambda f: in_order(list(f.toLocalIterator())),
         lambda f: in_order(list(f.select("id", "st").toLocalIterator(prefetchPartitions=True))),
@@ -388,7 +388,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.where("real > 1").count(),
         lambda f: f.where("true").count(),
         lambda f: f.where("false").count(),
-        lambda f: f.where("nothing = 1").count(),
         lambda f: f.where(F.col("whole").isin([])).count(),
     ],
     "withColumn": [lambda f: f.withColumn("n", F.col("whole") + 1).select("n"), lambda f: f.withColumn("st", f["st.x"])],
