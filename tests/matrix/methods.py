@@ -140,6 +140,7 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
     "agg": [
         lambda f: f.agg({"whole": "max", "*": "count", "text": "min"}),
         lambda f: f.agg(F.max("id"), F.sum("price"), F.count_distinct("whole")),
+        lambda f: f.agg(F.product("tiny"), F.count("*")),
         lambda f: f.agg(F.max("id")).isEmpty(),
         lambda f: f.agg(F.sum("whole"), F.avg("tiny")).count(),
         lambda f: f.agg(F.lit(1)),
