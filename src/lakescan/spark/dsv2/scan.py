@@ -116,7 +116,7 @@ class SparkScan(BatchScan):
         self._runtime_filters = [predicate for predicate in known if predicate is not None]
 
     def estimateStatistics(self) -> SparkStatistics:
-        return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics))
+        return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics), self._given)
 
     def estimateSizeInBytes(self) -> JavaObject:
         return self.bridge.optional_long(self.plan.estimates().bytes)
