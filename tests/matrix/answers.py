@@ -1,19 +1,18 @@
 """One question to both sides: rows in any order, or the condition of an error; and the smallest question that differs.
 
 Many questions go into one query, since a query costs more than an answer. Where a query fails on either side or the
-answers differ, its questions are asked in halves, down to one: so an error hides no other question, and what is reported
-is the least that shows the difference.
+answers differ, its questions are asked in halves, down to one: so an error hides no other question, and the report has
+the least that shows the difference.
 """
 
 import math
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-
-from collections.abc import Iterator  # isort: skip
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -78,8 +77,10 @@ def condition(error: Exception) -> str:
         return "LAKESCAN " + " ".join(text.split())[:300]
     if isinstance(error, PySparkException) and error.getCondition():
         return str(error.getCondition())
-    bracketed = text.partition("[")[2].partition("]")[0]
-    return bracketed if bracketed.isupper() else f"{type(error).__name__} {text[:120]}"
+    if bracketed := re.search(r"\[([A-Z][A-Z_.]+)\]", text):
+        return bracketed[1]
+    # Without the numbers that Py4J and Spark give to objects and columns.
+    return f"{type(error).__name__} {re.sub('[0-9]+', '', text)[:120]}"
 
 
 def _close(one: Counter[Any], other: Counter[Any]) -> bool:
@@ -124,7 +125,9 @@ class Comparison:
         """Fail where answers differed, or where so many questions were refused that little was compared."""
         shown = "\n\n".join(self.different[:20])
         assert not self.different, f"{len(self.different)} of {self.asked} questions differ:\n{shown}"
-        assert len(self.refused) <= most_refused * self.asked, f"{len(self.refused)} of {self.asked}: {self.refused[:5]}"
+        assert len(self.refused) <= most_refused * self.asked, (
+            f"{len(self.refused)} of {self.asked}: {self.refused[:5]}"
+        )
 
 
 def compare(
@@ -157,7 +160,7 @@ def compare(
 @contextmanager
 def confs(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
     """These settings in the session, as they were afterwards."""
-    before = {name: spark.conf.get(name, None) for name in settings}
+    before: dict[str, str | None] = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
     try:

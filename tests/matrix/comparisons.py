@@ -1,4 +1,4 @@
-"""Every comparison of every column with literals that occur, that do not, that lie on a bound, and with NULL and NaN."""
+"""Comparisons of every column with literals that occur, that do not, that lie on a bound, and with NULL and NaN."""
 
 from collections.abc import Iterator
 
@@ -15,10 +15,32 @@ def conditions() -> Iterator[str]:
         for text in _of(of):
             yield text
             yield f"NOT ({text})"
-    yield from ("nothing IS NULL", "nothing IS NOT NULL", "nothing <=> NULL", "whole = tiny", "real > single", "text = kind")
+    yield from (
+        "nothing IS NULL",
+        "nothing IS NOT NULL",
+        "nothing <=> NULL",
+        "whole = tiny",
+        "real > single",
+        "text = kind",
+    )
     yield from ("st.deep.z = 0.5D", "st.y IN ('a', 'zz')", "st.x BETWEEN 1 AND 2", "st.deep IS NULL", "pairs[0].x = 1")
-    yield from ("counts['a'] = 1", "ints[0] IS NULL", "size(ints) > 1", "array_contains(ints, 2)", "true", "false", "NULL")
-    yield from ("id IN (SELECT 3L)", "whole + tiny > 3", "CAST(whole AS STRING) = '4'", "year(day) = 2024", "flag", "NOT flag")
+    yield from (
+        "counts['a'] = 1",
+        "ints[0] IS NULL",
+        "size(ints) > 1",
+        "array_contains(ints, 2)",
+        "true",
+        "false",
+        "NULL",
+    )
+    yield from (
+        "id IN (SELECT 3L)",
+        "whole + tiny > 3",
+        "CAST(whole AS STRING) = '4'",
+        "year(day) = 2024",
+        "flag",
+        "NOT flag",
+    )
 
 
 def _of(of: ColumnOfType) -> Iterator[str]:

@@ -38,10 +38,10 @@ BY_NATURE: Mapping[str, tuple[str, str]] = {
     "curdate": ("typeof({})", "the moment of the query"),
 }
 ROUNDED = (
-    "sums, means and variances of floats: a task adds them up in the order of its rows, and Spark the tasks' in the order "
-    "in which these end"
+    "sums, means and variances of floats: a task adds them up in the order of its rows, and Spark the tasks' in the "
+    "order in which these end"
 )
 OF_SPARK: Mapping[str, str] = {
-    "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), which is never equal: a "
-    "DataFrame of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
+    "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), never equal: a DataFrame "
+    "of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
 }

@@ -1,7 +1,7 @@
 """Calls of every public method of PySpark's DataFrame, of what `na` and `stat` give, and of groups.
 
-A method that reads has calls, each of which gives a DataFrame or a value; one that does not has a reason in words. Where
-the order of rows would show, a call sorts them first: what an order by nature leaves open is in `differences.py`.
+A method that reads has calls, each of which gives a DataFrame or a value; one that does not has a reason in words.
+Where the order of rows would show, a call sorts them first: what is open by nature is in `differences.py`.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
@@ -111,13 +111,18 @@ def _table_function(f: DataFrame) -> DataFrame:
         def eval(self, row: Any) -> Iterator[tuple[int]]:
             yield (row["id"],)
 
-    made: Any = udtf(Rows, returnType="n bigint")  # type: ignore[call-overload]
+    made: Any = udtf(Rows, returnType="n bigint")
     result: DataFrame = made(f.select("id").asTable())
     return result
 
 
+def _frequent(items: DataFrame) -> list[Any]:
+    (row,) = items.collect()
+    return sorted(row[0] or [], key=str)
+
+
 def _pandas(f: DataFrame) -> list[str]:
-    return sorted(map(str, f.toPandas().to_dict("records")))
+    return sorted(map(str, cast(Any, f.toPandas()).to_dict("records")))
 
 
 def _joins(how: str) -> Call:
@@ -233,7 +238,7 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
     "first": [lambda f: f.orderBy("id").first(), lambda f: f.where("id < 0").first()],
     "foreach": [lambda f: _each(f, False)],
     "foreachPartition": [lambda f: _each(f, True)],
-    "freqItems": [lambda f: sorted(f.freqItems(["part"], 0.9).first()[0] or [], key=str)],
+    "freqItems": [lambda f: _frequent(f.freqItems(["part"], 0.9))],
     "groupBy": [
         lambda f: f.groupBy().count(),
         lambda f: f.groupBy().count().count(),
@@ -273,8 +278,12 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.select("id", "text").join(f.select("id", "real"), ["id"], "left").where("real IS NULL"),
     ],
     "lateralJoin": [
-        lambda f: f.select("id", "ints").alias("a").lateralJoin(
-            f.sparkSession.range(3).where(F.col("id") == F.col("a.id").outer()).select(F.col("id").alias("n"))
+        lambda f: (
+            f.select("id", "ints")
+            .alias("a")
+            .lateralJoin(
+                f.sparkSession.range(3).where(F.col("id") == F.col("a.id").outer()).select(F.col("id").alias("n"))
+            )
         )
     ],
     "limit": [
@@ -284,7 +293,9 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.limit(0),
     ],
     "localCheckpoint": [lambda f: in_order(f.select("id", "st").localCheckpoint().collect())],
-    "mapInArrow": [lambda f: f.select("id", "text", "real").mapInArrow(_batches, "id bigint, text string, real double")],
+    "mapInArrow": [
+        lambda f: f.select("id", "text", "real").mapInArrow(_batches, "id bigint, text string, real double")
+    ],
     "mapInPandas": [lambda f: f.select("id", "text").mapInPandas(_frames, "id bigint")],
     "melt": [lambda f: f.melt(["id"], ["whole", "a.b"], "name", "value")],
     "mergeInto": WRITES,
@@ -292,11 +303,15 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
     "na": [
         lambda f: f.na.drop(subset=["whole"]).select("id"),
         lambda f: f.na.fill(1, ["tiny"]).select("tiny"),
-        lambda f: f.na.replace("a", "z").select("text", "two words"),
+        lambda f: f.na.replace(["a"], "z").select("text", "two words"),
     ],
     "nearestByJoin": [
         lambda f: f.select("id").nearestByJoin(
-            f.select(F.col("id").alias("other"), "ints"), F.abs(F.col("id") * 1.1 - F.col("other")), 1, "exact", "distance"
+            f.select(F.col("id").alias("other"), "ints"),
+            F.abs(F.col("id") * 1.1 - F.col("other")),
+            1,
+            "exact",
+            "distance",
         )
     ],
     "observe": [_observed],
@@ -369,9 +384,15 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: in_order(list(f.toLocalIterator())),
         lambda f: in_order(list(f.select("id", "st").toLocalIterator(prefetchPartitions=True))),
     ],
-    "toPandas": [_pandas, lambda f: _pandas(f.select("id", "whole", "st")), lambda f: len(f.where("id < 0").toPandas())],
+    "toPandas": [
+        _pandas,
+        lambda f: _pandas(f.select("id", "whole", "st")),
+        lambda f: len(f.where("id < 0").toPandas()),
+    ],
     "transform": [lambda f: f.transform(lambda g: g.where("whole > 1").select("whole"))],
-    "transpose": [lambda f: f.select("text", "whole", "tiny").where("text IS NOT NULL").orderBy("id").transpose("text")],
+    "transpose": [
+        lambda f: f.select("text", "whole", "tiny").where("text IS NOT NULL").orderBy("id").transpose("text")
+    ],
     "union": [
         lambda f: f.union(f),
         lambda f: f.select("ints").union(f.select("ints")).distinct(),
@@ -383,7 +404,10 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.select("id", "text").unionByName(f.select("whole"), allowMissingColumns=True),
     ],
     "unpersist": [lambda f: _kept(f, DataFrame.cache)],
-    "unpivot": [lambda f: f.unpivot(["id"], ["tiny", "a.b"], "name", "value"), lambda f: f.unpivot("id", ["ü", "real"], "n", "v").count()],
+    "unpivot": [
+        lambda f: f.unpivot(["id"], ["tiny", "a.b"], "name", "value"),
+        lambda f: f.unpivot("id", ["ü", "real"], "n", "v").count(),
+    ],
     "where": [
         lambda f: f.where("price > 0 AND whole IS NOT NULL").select("id"),
         lambda f: f.where("real > 1").count(),
@@ -391,7 +415,10 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.where("false").count(),
         lambda f: f.where(F.col("whole").isin([])).count(),
     ],
-    "withColumn": [lambda f: f.withColumn("n", F.col("whole") + 1).select("n"), lambda f: f.withColumn("st", f["st.x"])],
+    "withColumn": [
+        lambda f: f.withColumn("n", F.col("whole") + 1).select("n"),
+        lambda f: f.withColumn("st", f["st.x"]),
+    ],
     "withColumnRenamed": [lambda f: f.withColumnRenamed("whole", "w").where("w > 0").select("w")],
     "withColumns": [lambda f: f.withColumns({"a": F.lit(1), "b": F.col("st.y")}).select("a", "b")],
     "withColumnsRenamed": [lambda f: f.withColumnsRenamed({"whole": "w", "text": "t"}).groupBy("w").agg(F.max("t"))],
@@ -407,14 +434,17 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
 OF_NA: Mapping[str, Sequence[Call] | str] = {
     "drop": [lambda f: f.na.drop("any", subset=["text", "price"]), lambda f: f.na.drop(thresh=30).count()],
     "fill": [lambda f: f.na.fill("x"), lambda f: f.na.fill({"real": 1.5, "flag": False})],
-    "replace": [lambda f: f.na.replace([4, 7], [40, 70], "whole"), lambda f: f.na.replace(float("nan"), 0.0, ["real"])],
+    "replace": [
+        lambda f: f.na.replace([4, 7], [40, 70], ["whole"]),
+        lambda f: f.na.replace([float("nan")], 0.0, ["real"]),
+    ],
 }
 OF_STAT: Mapping[str, Sequence[Call] | str] = {
     "approxQuantile": [lambda f: f.stat.approxQuantile("big", [0.25, 0.75], 0.0)],
     "corr": [lambda f: f.stat.corr("tiny", "whole")],
     "cov": [lambda f: f.stat.cov("tiny", "price")],
     "crosstab": [lambda f: f.stat.crosstab("flag", "part")],
-    "freqItems": [lambda f: sorted(f.stat.freqItems(["whole"], 0.01).first()[0] or [], key=str)],
+    "freqItems": [lambda f: _frequent(f.stat.freqItems(["whole"], 0.01))],
     "sampleBy": [lambda f: f.stat.sampleBy("flag", {True: 1.0}, 3).select("id")],
 }
 

@@ -109,5 +109,6 @@ OF_RECURSION = (
     "SELECT * FROM r",
     "WITH RECURSIVE r(id) AS (SELECT min(id) FROM {t} UNION ALL SELECT t.id FROM r, {t} t WHERE t.id = r.id + 1 "
     "AND t.part IS NOT NULL) SELECT count(*), max(id) FROM r",
-    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < (SELECT max(whole) FROM {t})) SELECT * FROM r",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < (SELECT max(whole) FROM {t})) "
+    "SELECT * FROM r",
 )

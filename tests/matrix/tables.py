@@ -214,7 +214,7 @@ ROWS = 12
 
 @dataclass(frozen=True)
 class Shape:
-    """How a table comes to its rows: of every file of the plain one, `deleted` are the rows that are no longer there."""
+    """How a table comes to its rows: of the plain one's, `deleted` are the rows that are no longer there."""
 
     name: str
     files: int = FILES

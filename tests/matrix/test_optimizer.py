@@ -1,4 +1,4 @@
-"""What Spark's cost-based optimizer makes of the statistics of each type: joins with filters give the rows of Parquet."""
+"""Joins with filters give the rows of Parquet, by every type, where Spark's cost-based optimizer uses statistics."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,8 @@ COST_BASED = {
 }
 FORMS = (
     "SELECT a.id, b.id FROM {t} a JOIN {t} b ON a.id = b.id WHERE a.{c} {op} {l}",
-    "SELECT a.id, b.part, c.id FROM {t} a JOIN {t} b ON a.whole = b.whole JOIN {t} c ON b.id = c.id WHERE c.{c} {op} {l}",
+    "SELECT a.id, b.part, c.id FROM {t} a JOIN {t} b ON a.whole = b.whole JOIN {t} c ON b.id = c.id "
+    "WHERE c.{c} {op} {l}",
     "SELECT a.id, b.id FROM {t} a JOIN {t} b ON a.{c} = b.{c} WHERE a.{c} {op} {l} AND b.id > 0",
     "SELECT b.part, count(*) FROM {t} a LEFT JOIN {t} b ON a.id = b.id AND b.{c} {op} {l} GROUP BY b.part",
 )

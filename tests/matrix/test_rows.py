@@ -56,7 +56,9 @@ IN_COLUMNS = {
 
 
 def test_every_type_of_pyspark_is_a_column_or_has_a_reason() -> None:
-    types = {name for name, of in vars(t).items() if inspect.isclass(of) and issubclass(of, (t.DataType, t.StructField))}
+    types = {
+        name for name, of in vars(t).items() if inspect.isclass(of) and issubclass(of, (t.DataType, t.StructField))
+    }
     assert types - set(NOT_STORED) - set(IN_COLUMNS) == set()
     assert set(IN_COLUMNS.values()) <= {of.name for of in COLUMNS} | {"nothing"}
 

@@ -1,4 +1,4 @@
-"""Questions of every form give what they give on Parquet, the first time and the second, with each pushdown on and off."""
+"""Questions of every form give what they give on Parquet, once and again, with each pushdown on and off."""
 
 from collections.abc import Callable, Mapping
 
@@ -57,7 +57,7 @@ def test_a_query_gives_what_it_gives_on_parquet_whatever_is_switched_off(
     for shape in [shape.name for shape in SHAPES] if WHOLE else [("full", "deleted", "one")[at % 3]]:
         name = shaped(shape)
         with confs(spark, SETTINGS[setting]):
-            for query in _queries(spark)[:: 1] if WHOLE else _queries(spark)[at % 8 :: 8]:
+            for query in _queries(spark)[::1] if WHOLE else _queries(spark)[at % 8 :: 8]:
                 expected = _asked(spark, query, f"theirs_{name}")
                 actual = _asked(spark, query, f"ours_{name}")
                 if not actual.same(expected, rounded=True):

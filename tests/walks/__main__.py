@@ -1,6 +1,6 @@
 """`make walks`: so many random queries from a seed, each on Lakescan's tables and on copies in Parquet.
 
-    python -m tests.walks --seed 7 --queries 2000
+python -m tests.walks --seed 7 --queries 2000
 """
 
 import argparse
@@ -51,11 +51,13 @@ def main() -> int:
                     break
             if (seed - asks.seed + 1) % 200 == 0:
                 spent = time.monotonic() - began
-                print(f"{seed - asks.seed + 1} queries, {different} differ, {refused} refused, {spent:.0f} s", flush=True)
+                print(
+                    f"{seed - asks.seed + 1} queries, {different} differ, {refused} refused, {spent:.0f} s", flush=True
+                )
     asked_in_all = seed - asks.seed + 1
     print(
-        f"Spark {spark.version}, seeds {asks.seed} to {seed}: {asked_in_all} queries, {rows} rows, {refused} refused by both, "
-        f"{different} differ"
+        f"Spark {spark.version}, seeds {asks.seed} to {seed}: {asked_in_all} queries, {rows} rows, "
+        f"{refused} refused by both, {different} differ"
     )
     spark.stop()
     return int(different > 0)

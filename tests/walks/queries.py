@@ -1,8 +1,8 @@
 """Random queries over several tables, as trees that can be written as SQL and made smaller.
 
 A tree is typed as it grows, so nearly every query is one that Spark accepts, and its rows are certain: a LIMIT stands
-behind an order by every column, windows have no ties that matter, and floats are never added up. The same seed gives the
-same query.
+behind an order by every column, windows have no ties that matter, and floats are never added up. One seed gives one
+query in every run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +29,23 @@ LITERALS: Mapping[str, Sequence[str]] = {
     "info": ["named_struct('city', 'a', 'n', 2)"],
 }
 FUNCTIONS: Mapping[str, Sequence[str]] = {
-    "int": ["({int} + 1)", "length({text})", "year({date})", "({int} % 3)", "size({ints})", "coalesce({int}, 0)", "abs({int})"],
+    "int": [
+        "({int} + 1)",
+        "length({text})",
+        "year({date})",
+        "({int} % 3)",
+        "size({ints})",
+        "coalesce({int}, 0)",
+        "abs({int})",
+    ],
     "long": ["({long} + {int})", "CAST({int} AS BIGINT)", "({long} * 2)"],
-    "text": ["upper({text})", "substring({text}, 1, 1)", "concat({text}, {text})", "coalesce({text}, 'none')", "{info}.city"],
+    "text": [
+        "upper({text})",
+        "substring({text}, 1, 1)",
+        "concat({text}, {text})",
+        "coalesce({text}, 'none')",
+        "{info}.city",
+    ],
     "bool": ["({int} > 2)", "({text} IS NULL)", "NOT {bool}"],
     "date": ["date_add({date}, 3)", "CAST({moment} AS DATE)", "trunc({date}, 'MONTH')"],
     "moment": ["({moment} + INTERVAL '1' HOUR)"],
@@ -273,7 +287,9 @@ class Maker:
         return Joined(left, right, how, on), both
 
     def _on(self, left: Scope, right: Scope) -> str:
-        pairs = [(one, other) for one, kind in left for other, like in right if kind == like and kind not in ("info", "bool")]
+        pairs = [
+            (one, other) for one, kind in left for other, like in right if kind == like and kind not in ("info", "bool")
+        ]
         if not pairs:
             return self.condition((*left, *right), 0)
         chosen = self.random.sample(pairs, min(len(pairs), self.random.choice([1, 1, 1, 2])))
@@ -301,7 +317,8 @@ class Maker:
     def condition(self, scope: Scope, depth: int) -> str:
         roll = self.random.random()
         if depth > 0 and roll < 0.2:
-            return f"({self.condition(scope, depth - 1)} {self.random.choice(['OR', 'AND'])} {self.condition(scope, depth - 1)})"
+            word = self.random.choice([" OR ", " AND "])
+            return f"({word.join([self.condition(scope, depth - 1), self.condition(scope, depth - 1)])})"
         if depth > 0 and roll < 0.28:
             return f"NOT ({self.condition(scope, depth - 1)})"
         if depth > 0 and roll < 0.45:
@@ -318,7 +335,9 @@ class Maker:
         if literals and roll < 0.75:
             return f"{one} {self.random.choice(['IN', 'NOT IN'])} ({', '.join(self.random.choices(literals, k=2))})"
         operator = self.random.choice(["=", "<>", "<", "<=", ">", ">=", "<=>"])
-        other = self.random.choice(literals) if literals and self.random.random() < 0.7 else self.expression(kind, scope, 0)
+        other = (
+            self.random.choice(literals) if literals and self.random.random() < 0.7 else self.expression(kind, scope, 0)
+        )
         return f"{one} {operator} {other}"
 
     def _kind(self, scope: Scope) -> str:
@@ -326,7 +345,9 @@ class Maker:
 
     def _subquery_condition(self, scope: Scope) -> str:
         inner = self._named()
-        pairs = [(a, b) for a, kind in scope for b, like in inner.columns if kind == like and kind not in ("info", "bool")]
+        pairs = [
+            (a, b) for a, kind in scope for b, like in inner.columns if kind == like and kind not in ("info", "bool")
+        ]
         where = [self.condition(inner.columns, 0)] if self.random.random() < 0.6 else []
         roll = self.random.random()
         if not pairs or roll < 0.2:
@@ -339,7 +360,8 @@ class Maker:
             return f"{self.expression(gives, scope, 0)} {self.random.choice(['=', '<', '>=', '<>'])} ({told})"
         outer, own = self.random.choice(pairs)
         if roll < 0.5:
-            return f"{outer} {self.random.choice(['IN', 'IN', 'NOT IN'])} (SELECT {own} FROM {inner.text()}{_where(where)})"
+            word = self.random.choice(["IN", "IN", "NOT IN"])
+            return f"{outer} {word} (SELECT {own} FROM {inner.text()}{_where(where)})"
         where.append(f"{own} = {outer}")
         if roll < 0.8:
             return f"{self.random.choice(['', 'NOT '])}EXISTS (SELECT 1 FROM {inner.text()}{_where(where)})"
@@ -352,7 +374,9 @@ class Maker:
         aggregate, gives = self.random.choice(AGGREGATES[kind])
         value = aggregate.replace("{e}", self.expression(kind, inner.columns, 0))
         where = [self.condition(inner.columns, 0)] if self.random.random() < 0.5 else []
-        pairs = [(a, b) for a, kind in scope for b, like in inner.columns if kind == like and kind in ("int", "long", "text")]
+        pairs = [
+            (a, b) for a, kind in scope for b, like in inner.columns if kind == like and kind in ("int", "long", "text")
+        ]
         if pairs and self.random.random() < 0.5:
             where.append("{1} = {0}".format(*self.random.choice(pairs)))
         return f"(SELECT {value} FROM {inner.text()}{_where(where)})", gives
@@ -426,7 +450,9 @@ class Maker:
         source, scope = self._source(depth - 1)
         items = tuple((self.expression(kind, scope, 1) if kind != "wide" else "1.5", kind) for _, kind in left.items)
         right = Select(items, source, (self.condition(scope, 0),))
-        how = self.random.choice(["UNION", "UNION ALL", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"])
+        how = self.random.choice(
+            ["UNION", "UNION ALL", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"]
+        )
         return SetOf(left, right, how)
 
     def _with(self) -> Query:
@@ -442,7 +468,12 @@ class Maker:
 
     def _recursive(self) -> Query:
         child, parent, table = self.random.choice(
-            [("id", "parent", "people"), ("id", "id - 1", "people"), ("id", "id - 2", "orders"), ("id", "id - 1", "events")]
+            [
+                ("id", "parent", "people"),
+                ("id", "id - 1", "people"),
+                ("id", "id - 2", "orders"),
+                ("id", "id - 1", "events"),
+            ]
         )
         kinds = dict(next(of.columns for of in TABLES if of.name == table))
         scope = tuple((f"x.{name}", kind) for name, kind in kinds.items())

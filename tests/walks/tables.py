@@ -36,8 +36,16 @@ _ARROW: Mapping[str, pa.DataType] = {
     "info": _INFO,
 }
 _SPARK: Mapping[str, str] = {
-    **{"int": "INT", "long": "BIGINT", "text": "STRING", "bool": "BOOLEAN", "date": "DATE", "moment": "TIMESTAMP"},
-    **{"local": "TIMESTAMP_NTZ", "decimal": "DECIMAL(7,2)", "double": "DOUBLE", "ints": "ARRAY<INT>"},
+    "int": "INT",
+    "long": "BIGINT",
+    "text": "STRING",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "moment": "TIMESTAMP",
+    "local": "TIMESTAMP_NTZ",
+    "decimal": "DECIMAL(7,2)",
+    "double": "DOUBLE",
+    "ints": "ARRAY<INT>",
     "info": "STRUCT<city: STRING, n: INT>",
 }
 
@@ -58,8 +66,19 @@ TABLES = (
     Table(
         "orders",
         {
-            **{"id": "long", "person": "int", "item": "text", "qty": "int", "price": "decimal", "score": "double"},
-            **{"day": "date", "at": "moment", "local": "local", "tags": "ints", "info": "info", "paid": "bool", "part": "int"},
+            "id": "long",
+            "person": "int",
+            "item": "text",
+            "qty": "int",
+            "price": "decimal",
+            "score": "double",
+            "day": "date",
+            "at": "moment",
+            "local": "local",
+            "tags": "ints",
+            "info": "info",
+            "paid": "bool",
+            "part": "int",
         },
         files=5,
         rows=6,
@@ -118,7 +137,8 @@ def _file(table: Table, number: int, random: Random) -> list[dict[str, Any]]:
         for at in range(table.rows)
     ]
     for name in table.partition_by:
-        shared = {"int": [1, 2, None], "text": ["k", None, "l", "m"]}[table.columns[name]][number % 3]
+        values: list[Any] = [1, 2, None] if table.columns[name] == "int" else ["k", None, "l"]
+        shared = values[number % 3]
         rows = [{**row, name: shared} for row in rows]
     return rows
 
@@ -133,7 +153,9 @@ def declare(spark: SparkSession, root: Path) -> None:
     for table in TABLES:
         random = Random(table.name)
         schema = _arrow(table, []).schema
-        built = DeltaBuilder(root / table.name, schema, table.partition_by, features=["deletionVectors", "timestampNtz"])
+        built = DeltaBuilder(
+            root / table.name, schema, table.partition_by, features=["deletionVectors", "timestampNtz"]
+        )
         live: list[dict[str, Any]] = []
         _copy(spark, root, table, built.version, live)
         for number in range(table.files):

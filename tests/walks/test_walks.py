@@ -1,7 +1,6 @@
 """Random queries over several tables give what they give on copies in Parquet; `make walks` asks thousands."""
 
 import os
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
