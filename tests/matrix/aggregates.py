@@ -31,6 +31,11 @@ KINDS: Mapping[str, Sequence[str]] = {
     "hashed": ["whole", "big", "text", "bytes", "real"],
     "ints": ["ints"],
     "doc": ["doc"],
+    "when": ["day", "moment", "local"],
+    "moment": ["moment"],
+    "day_alone": ["day"],
+    "array": ["ints", "pairs", "st.deep.w"],
+    "counts": ["counts"],
     "vector": ["CAST(array(tiny, whole) AS ARRAY<FLOAT>)"],
 }
 _SLOT = re.compile(r"\{(\w+)\}")

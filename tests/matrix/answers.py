@@ -166,5 +166,5 @@ def confs(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+        for name, earlier in before.items():
+            spark.conf.unset(name) if earlier is None else spark.conf.set(name, earlier)

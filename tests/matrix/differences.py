@@ -42,6 +42,6 @@ ROUNDED = (
     "order in which these end"
 )
 OF_SPARK: Mapping[str, str] = {
-    "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), never equal: a DataFrame "
-    "of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
+    "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), never equal: a "
+    "DataFrame of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
 }
