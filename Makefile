@@ -12,7 +12,7 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-all check azurite lint fmt bench fuzz properties clusters s3a shells peers versions docs site release pictures tables example clean
+.PHONY: help setup demo test test-spark test-all check azurite lint fmt bench fuzz properties walks clusters s3a shells peers versions docs site release pictures tables example clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARG
 
 properties: $(VENV)/.installed ## run the property tests with twenty times as many examples
 	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/formats/delta/stream tests/formats/hudi/test_pushdown.py tests/spark/test_any_expression.py tests/spark/test_merged_subqueries.py --timeout=0 $(ARGS)
+
+walks: $(VENV)/.installed ## compare 2,000 random queries with the same rows in Parquet; ARGS="--seed 7 --queries 2000" picks them
+	@$(WITH_JAVA) $(BIN)/python -m tests.walks $(ARGS)
 
 clusters: $(VENV)/.installed ## run spark-submit on a standalone master and worker with every way to install on executors
 	@$(WITH_JAVA) LAKESCAN_CLUSTERS=1 $(BIN)/python -m pytest tests/spark/test_clusters.py $(ARGS)

@@ -1,0 +1,47 @@
+"""What two readers may answer differently by nature, each with its reason: the one list of what the matrix lets pass.
+
+`BY_NATURE` says for a function what is compared of it instead of its value; `NOT_COMPARED` is what has nothing that
+could be.
+"""
+
+from collections.abc import Mapping
+
+# Says nothing of the value, yet cannot be folded away before the value was read.
+ANY_ROW = "coalesce(least(length(CAST({} AS STRING)), 0), 0)"
+BY_NATURE: Mapping[str, tuple[str, str]] = {
+    "any_value": (ANY_ROW, "any row's value, of whichever task ends first"),
+    "first": (ANY_ROW, "the value of the row that comes first, of whichever task ends first"),
+    "first_value": (ANY_ROW, "as first"),
+    "last": (ANY_ROW, "as first"),
+    "last_value": (ANY_ROW, "as first"),
+    "array_agg": ("sort_array({})", "rows are collected in the order in which tasks end"),
+    "collect_list": ("sort_array({})", "as array_agg"),
+    "collect_set": ("sort_array({})", "as array_agg"),
+    "histogram_numeric": ("size({}) > 0", "bins are merged in the order in which tasks end"),
+    "uuid": ("length({})", "random"),
+    "rand": ("typeof({})", "random, by the task's number"),
+    "random": ("typeof({})", "random, by the task's number"),
+    "randn": ("typeof({})", "random, by the task's number"),
+    "randstr": ("length({})", "random, by the task's number"),
+    "uniform": ("typeof({})", "random, by the task's number"),
+    "shuffle": ("sort_array({})", "random, by the task's number"),
+    "monotonically_increasing_id": ("typeof({})", "made of the task's number"),
+    "spark_partition_id": ("typeof({})", "the task's number"),
+    "input_file_name": ("length({}) > 0", "the copy has other files"),
+    "input_file_block_start": ("{} >= 0", "the copy has other files"),
+    "input_file_block_length": ("{} > 0", "the copy has other files"),
+    "current_timestamp": ("typeof({})", "the moment of the query"),
+    "now": ("typeof({})", "the moment of the query"),
+    "localtimestamp": ("typeof({})", "the moment of the query"),
+    "current_time": ("typeof({})", "the moment of the query"),
+    "current_date": ("typeof({})", "the moment of the query"),
+    "curdate": ("typeof({})", "the moment of the query"),
+}
+ROUNDED = (
+    "sums, means and variances of floats: a task adds them up in the order of its rows, and Spark the tasks' in the "
+    "order in which these end"
+)
+OF_SPARK: Mapping[str, str] = {
+    "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), never equal: a "
+    "DataFrame of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
+}
