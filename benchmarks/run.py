@@ -24,6 +24,7 @@ NOT_BENCHMARKS = {
     "planning_log",
     "planning_question",
     "planning_results",
+    "growth_question",
 }
 SUITES = ("tpch", "tpcds")
 DELTA_SPARK = HERE.parent / ".venv-peers" / "bin" / "python"

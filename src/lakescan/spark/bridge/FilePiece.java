@@ -139,14 +139,14 @@ public final class FilePiece {
     return all;
   }
 
-  /** The row groups of a file, by number, that belong to a piece of it: those whose first byte is in the piece. */
+  /** The row groups of a file, by number, that belong to a piece of it: those whose middle byte is in the piece. */
   public static int[] groupsIn(List groups, long start, long length) {
     int[] own = new int[groups.size()];
     int count = 0;
     for (int at = 0; at < groups.size(); at++) {
       BlockMetaData group = (BlockMetaData) groups.get(at);
-      long first = group.getStartingPos();
-      if (start <= first && first - start < length) {
+      long middle = group.getStartingPos() + group.getCompressedSize() / 2;
+      if (start <= middle && middle - start < length) {
         own[count++] = at;
       }
     }
