@@ -50,6 +50,7 @@ def spark_type(type_: pa.DataType) -> Any:
         pa.date32(): "date",
         pa.timestamp("us", "UTC"): "timestamp",
         pa.timestamp("us"): "timestamp_ntz",
+        pa.duration("us"): "interval day to second",
         pa.null(): "void",
     }
     if type_ in names:
