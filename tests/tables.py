@@ -97,6 +97,8 @@ def _bounds_of(table: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[st
         nulls[name] = column.null_count
         if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
             continue
+        if pa.types.is_duration(kind):
+            continue
         if column.null_count == len(column):
             continue
         bounds = pc.min_max(column).as_py()
