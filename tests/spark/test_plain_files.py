@@ -317,6 +317,8 @@ def damage(table: DeltaBuilder, what: str) -> str:
     table.append(rows, name=file.name, stats=stats, **options)
     if what == "size":
         pq.write_table(rows.slice(1), file)
+    elif what == "size alone":
+        pq.write_table(rows, file)
     elif what == "page":
         content = bytearray(file.read_bytes())
         content[10_000] ^= 1
@@ -324,12 +326,12 @@ def damage(table: DeltaBuilder, what: str) -> str:
     elif what == "pipe":
         file.unlink()
         os.mkfifo(file)
-    return {"size": "bytes and the log says", "rows": "3000 rows and the log says 3001", "pipe": "no regular file"}.get(
-        what, "CRC"
-    )
+    size = "bytes and the log says"
+    others = {"rows": "3000 rows and the log says 3001", "page": "CRC", "pipe": "no regular file"}
+    return others.get(what, size)
 
 
-@pytest.mark.parametrize("what", ["size", "rows", "page", "pipe"])
+@pytest.mark.parametrize("what", ["size", "size alone", "rows", "page", "pipe"])
 def test_a_file_that_is_not_what_the_log_or_its_checksums_say_is_an_error_in_both_readers(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
