@@ -249,10 +249,26 @@ def test_a_file_that_stores_its_columns_otherwise_is_read_by_a_worker(
 def test_a_file_in_the_hybrid_calendar_is_read_by_a_worker(
     spark: SparkSession, tmp_path: Path, column: pa.Array, note: str
 ) -> None:
-    table = DeltaBuilder(tmp_path, pa.schema([("when", column.type)]))
-    rows = pa.table({"when": column}).replace_schema_metadata(
-        {note: "", "org.apache.spark.version": "3.5.0", "org.apache.spark.timeZone": "UTC"}
-    )
+    check_hybrid(spark, tmp_path, column, {note: "", "org.apache.spark.version": "3.5.0"})
+
+
+# Older releases wrote no note: their calendar is known by their version alone.
+@pytest.mark.parametrize(
+    ("column", "version"),
+    [
+        (pa.array([-200_000], pa.int32()).cast(pa.date32()), "2.4.8"),
+        (pa.array([-200_000 * 86_400_000_000]).cast(pa.timestamp("us", "UTC")), "3.0.1"),
+    ],
+)
+def test_a_file_of_a_release_with_the_hybrid_calendar_is_read_by_a_worker(
+    spark: SparkSession, tmp_path: Path, column: pa.Array, version: str
+) -> None:
+    check_hybrid(spark, tmp_path, column, {"org.apache.spark.version": version})
+
+
+def check_hybrid(spark: SparkSession, folder: Path, column: pa.Array, notes: dict[str, str]) -> None:
+    table = DeltaBuilder(folder, pa.schema([("when", column.type)]))
+    rows = pa.table({"when": column}).replace_schema_metadata({**notes, "org.apache.spark.timeZone": "UTC"})
     table.append(rows, stats=False, use_deprecated_int96_timestamps=True)
     (day,) = read(spark, table.path)["when"].to_pylist()
     # 200,000 days before 1970 it was 3 June 1422 in our calendar, and nine days less in the one of the time.
