@@ -351,7 +351,7 @@ FAULTS = [
         'version.compareTo("3.1.0") < 0',
         'version.compareTo("2.1.0") < 0',
         "dates of an old calendar are read as they stand",
-        "spark/test_stored_columns.py spark/test_calendars.py",
+        "spark/test_plain_files.py",
     ),
     Fault(
         "spark/bridge/StreamScan.java",

@@ -34,6 +34,10 @@ settings.load_profile("lakescan")
 for _name in ("NO_PROXY", "no_proxy"):
     os.environ[_name] = ",".join(filter(None, [os.environ.get(_name), "127.0.0.1", "localhost"]))
 
+# In the locale C a JVM cannot open files whose names go beyond ASCII, which Spark's own readers need here.
+if os.environ.get("LC_ALL") in ("C", "POSIX"):
+    os.environ["LC_ALL"] = "C.UTF-8"
+
 # No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 

@@ -50,6 +50,7 @@ def spark_type(type_: pa.DataType) -> Any:
         pa.date32(): "date",
         pa.timestamp("us", "UTC"): "timestamp",
         pa.timestamp("us"): "timestamp_ntz",
+        pa.duration("us"): "interval day to second",
         pa.null(): "void",
     }
     if type_ in names:
@@ -95,6 +96,8 @@ def _bounds_of(table: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[st
             continue
         nulls[name] = column.null_count
         if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+            continue
+        if pa.types.is_duration(kind):
             continue
         if column.null_count == len(column):
             continue

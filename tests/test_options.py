@@ -8,7 +8,7 @@ import pytest
 
 from lakescan.errors import InvalidOption, UnknownOption
 from lakescan.formats.registry import FORMATS, checked, options_of, state_options
-from lakescan.options import Read
+from lakescan.options import Read, is_true
 from lakescan.scan.settings import setting_names
 
 ROOT = Path(__file__).parents[1]
@@ -61,6 +61,13 @@ def test_an_option_of_another_format_is_refused_with_which() -> None:
 def test_a_value_that_cannot_be_is_refused() -> None:
     with pytest.raises(InvalidOption, match="'maybe' is neither 'true' nor 'false'"):
         checked({"mergeSchema": "maybe"}, "delta", *BATCH)
+
+
+@pytest.mark.parametrize(("text", "meant"), [("true", True), (" TRUE ", True), ("True", True), ("FALSE", False)])
+def test_true_and_false_are_read_in_any_case(text: str, meant: bool) -> None:
+    given = checked({"ignoreChanges": text}, "delta", Read.STREAM)
+    assert is_true(given, "ignoreChanges") == meant
+    assert not is_true({}, "ignoreChanges")
 
 
 def test_every_setting_is_an_option_of_every_format_and_no_two_share_a_name() -> None:

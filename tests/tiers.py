@@ -25,6 +25,7 @@ CORE = {
     "tests/spark/test_changes.py": "changes",
     "tests/spark/test_pushdowns.py": "pushdowns: columns, limits, orders, aggregates",
     "tests/spark/test_predicates.py": "a pushdown: filters",
+    "tests/spark/test_page_filter.py": "a pushdown: filters in the executor",
     "tests/spark/test_filter_order.py": "a pushdown: filters that may fail",
     "tests/spark/test_skipping.py": "a pushdown: filters that skip files",
     "tests/spark/test_scan.py": "a pushdown: what Catalyst is told of a scan",

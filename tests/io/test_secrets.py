@@ -17,6 +17,7 @@ PASSWORDS = [
     "gs://key:hunter2@bucket/t",
     "http://user:hunter2@host/t",
     "https://host/t?sig=hunter2&se=2024",
+    "https://host/t?list-type=2&X-Amz-Signature=hunter2",
     "https://hunter2@host/t",
     "s3a://key:hunter2@bucket/t",
 ]

@@ -249,10 +249,26 @@ def test_a_file_that_stores_its_columns_otherwise_is_read_by_a_worker(
 def test_a_file_in_the_hybrid_calendar_is_read_by_a_worker(
     spark: SparkSession, tmp_path: Path, column: pa.Array, note: str
 ) -> None:
-    table = DeltaBuilder(tmp_path, pa.schema([("when", column.type)]))
-    rows = pa.table({"when": column}).replace_schema_metadata(
-        {note: "", "org.apache.spark.version": "3.5.0", "org.apache.spark.timeZone": "UTC"}
-    )
+    check_hybrid(spark, tmp_path, column, {note: "", "org.apache.spark.version": "3.5.0"})
+
+
+# Older releases wrote no note: their calendar is known by their version alone.
+@pytest.mark.parametrize(
+    ("column", "version"),
+    [
+        (pa.array([-200_000], pa.int32()).cast(pa.date32()), "2.4.8"),
+        (pa.array([-200_000 * 86_400_000_000]).cast(pa.timestamp("us", "UTC")), "3.0.1"),
+    ],
+)
+def test_a_file_of_a_release_with_the_hybrid_calendar_is_read_by_a_worker(
+    spark: SparkSession, tmp_path: Path, column: pa.Array, version: str
+) -> None:
+    check_hybrid(spark, tmp_path, column, {"org.apache.spark.version": version})
+
+
+def check_hybrid(spark: SparkSession, folder: Path, column: pa.Array, notes: dict[str, str]) -> None:
+    table = DeltaBuilder(folder, pa.schema([("when", column.type)]))
+    rows = pa.table({"when": column}).replace_schema_metadata({**notes, "org.apache.spark.timeZone": "UTC"})
     table.append(rows, stats=False, use_deprecated_int96_timestamps=True)
     (day,) = read(spark, table.path)["when"].to_pylist()
     # 200,000 days before 1970 it was 3 June 1422 in our calendar, and nine days less in the one of the time.
@@ -317,6 +333,8 @@ def damage(table: DeltaBuilder, what: str) -> str:
     table.append(rows, name=file.name, stats=stats, **options)
     if what == "size":
         pq.write_table(rows.slice(1), file)
+    elif what == "size alone":
+        pq.write_table(rows, file)
     elif what == "page":
         content = bytearray(file.read_bytes())
         content[10_000] ^= 1
@@ -324,12 +342,12 @@ def damage(table: DeltaBuilder, what: str) -> str:
     elif what == "pipe":
         file.unlink()
         os.mkfifo(file)
-    return {"size": "bytes and the log says", "rows": "3000 rows and the log says 3001", "pipe": "no regular file"}.get(
-        what, "CRC"
-    )
+    size = "bytes and the log says"
+    others = {"rows": "3000 rows and the log says 3001", "page": "CRC", "pipe": "no regular file"}
+    return others.get(what, size)
 
 
-@pytest.mark.parametrize("what", ["size", "rows", "page", "pipe"])
+@pytest.mark.parametrize("what", ["size", "size alone", "rows", "page", "pipe"])
 def test_a_file_that_is_not_what_the_log_or_its_checksums_say_is_an_error_in_both_readers(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -23,7 +24,7 @@ _NOT_OURS = {"base_row_id", "default_row_commit_version"}
 
 def _with_relative_path(row: dict[str, Any], root: Path) -> dict[str, Any]:
     metadata = dict(row["_metadata"])
-    metadata["file_path"] = metadata["file_path"].removeprefix(f"file:{root}/")
+    metadata["file_path"] = metadata["file_path"].removeprefix(f"file:{quote(str(root))}/")
     return {**row, "_metadata": metadata}
 
 
