@@ -274,7 +274,7 @@ def test_log_files_for_the_groups_of_a_clustering_under_way_are_no_group_without
     commit.write_text(json.dumps(written))
     assert read(table.path) == 2
     requested.unlink()
-    with pytest.raises(UnsupportedFeature, match=r"without a base file \(\.group-9-0_"):
+    with pytest.raises(MissingDataFile, match=r"\.group-9-0_"):
         read(table.path)
 
 

@@ -171,8 +171,15 @@ class FileSlices:
             return []
         given: Iterable[tuple[str, int]] = zip(slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True)
         if int(self.options["hoodie.table.version"]) < 8:
-            return list(given)
+            return [(path, size) for path, size in given if self._may_be_written_to(path)]
         return [(path, size) for path, size in given if _own_instant(path) <= self.instant]
+
+    def _may_be_written_to(self, log: str) -> bool:
+        """Whether a commit up to the instant may have written to a log file, whose name has its base file's instant.
+
+        What was committed before the active timeline is not known; what is of its time, its commits name.
+        """
+        return log in self._records or _own_instant(log) < self.timeline.instants[0]
 
     @property
     def _partition(self) -> pa.StructArray:
