@@ -7,6 +7,7 @@ Hudi's own options. `make tables` runs it; so does `.venv-hudi/bin/python tests/
 
 import json
 import os
+import re
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,6 +183,17 @@ def delete_blocks(spark: SparkSession) -> dict[str, str]:
             both[0], both[1] = value, "last"
             blocks[f"array of {kind}"] = write(jvm, jvm.org.apache.hudi.common.util.OrderingValues.create(both))
     return blocks
+
+
+def numbers(spark: SparkSession) -> dict[str, dict[str, int]]:
+    """What Hudi writes as a number, and what it means."""
+    jvm: Any = spark._jvm
+    load = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass
+    block, common = "common.table.log.block.HoodieLogBlock", "common.model.WriteOperationType"
+    names = [f"{block}$HoodieLogBlockType", f"{block}$HeaderMetadataType", "stats.ValueType", common]
+    names += ["common.config.RecordMergeMode", "common.table.PartialUpdateMode"]
+    enums = {name: load(f"org.apache.hudi.{name}").getEnumConstants() for name in names}
+    return {re.split(r"[.$]", name)[-1]: {one.name(): one.ordinal() for one in enums[name]} for name in names}
 
 
 def _delete(jvm: Any, order: Any) -> str:
@@ -468,7 +480,7 @@ def times(version: int) -> Callable[[SparkSession, Path], Table]:
     return make
 
 
-DELETE_BLOCKS = "delete_blocks"
+FILES: dict[str, Callable[[SparkSession], Any]] = {"delete_blocks": delete_blocks, "numbers": numbers}
 PAYLOAD_NAMES = {
     "event": "EventTimeAvroPayload",
     "default": "DefaultHoodieRecordPayload",
@@ -513,8 +525,8 @@ TABLES: dict[str, Callable[[SparkSession, Path], Table]] = {
 
 def make_all(spark: SparkSession, folder: Path, names: Iterable[str]) -> None:
     for name in names:
-        if name == DELETE_BLOCKS:
-            (HERE / f"{name}.json").write_text(json.dumps(delete_blocks(spark), indent=1) + "\n")
+        if name in FILES:
+            (HERE / f"{name}.json").write_text(json.dumps(FILES[name](spark), indent=1) + "\n")
             continue
         table = TABLES[name](spark, folder / name)
         rows = rows_of(spark.read.format("hudi").options(**table.read_options).load(str(table.path)))
@@ -527,7 +539,7 @@ def main() -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with TemporaryDirectory() as folder:
         spark = hudi_session(Path(folder) / "warehouse")
-        make_all(spark, Path(folder), sys.argv[1:] or [DELETE_BLOCKS, *TABLES])
+        make_all(spark, Path(folder), sys.argv[1:] or [*FILES, *TABLES])
         spark.stop()
 
 
