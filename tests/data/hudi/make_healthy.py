@@ -293,6 +293,27 @@ def partitions(version: int, name: str, merge: bool) -> Callable[[SparkSession, 
     return make
 
 
+def other_names(version: int, what: str) -> Callable[[SparkSession, Path], Table]:
+    """A column whose name is beyond ASCII, or a partition by a field of a struct, updated and overwritten in part."""
+    column = "gr\u00f6\u00dfe" if what == "column" else "size"
+
+    def rows(ids: str, size: int) -> str:
+        return f"select id, {size} as `{column}`, named_struct('part', concat('p', id % 2)) as deep from range({ids})"
+
+    def make(spark: SparkSession, path: Path) -> Table:
+        fields = {"hoodie.datasource.write.partitionpath.field": "deep.part"} if what == "partition" else {}
+        table = Table(spark, path, version, {**BY_PART, **fields} if fields else {}, merge=False)
+        table.features |= {"a column beyond ASCII" if what == "column" else "a partition by a field of a struct"}
+        table.write(rows("0, 6", 1), "insert")
+        table.write(rows("0, 2", 2))
+        table.write(rows("5, 8", 3), "insert_overwrite")
+        for instant in table.completed():
+            table.ask("id", column, **{"as.of.instant": instant})
+        return table
+
+    return make
+
+
 def buckets(version: int, until: str) -> Callable[[SparkSession, Path], Table]:
     """Buckets by consistent hashing, in log files alone, compacted, and split in two while they are written to.
 
@@ -515,6 +536,9 @@ TABLES: dict[str, Callable[[SparkSession, Path], Table]] = {
         f"buckets_v{version}_{until}": buckets(version, until)
         for version in (6, 9)
         for until in ("planned", "done", "after")
+    },
+    **{
+        f"other_{what}_v{version}": other_names(version, what) for what in ("column", "partition") for version in (6, 9)
     },
     **{f"text_v{version}": text(version) for version in (6, 9)},
     **{f"savepoints_v{version}": savepoints(version) for version in (6, 9)},

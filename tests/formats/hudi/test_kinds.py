@@ -13,8 +13,8 @@ from .tables import MOR_PARTITIONED, NAMES, TRIPS_UPDATED, open_hudi
 
 Unpack = Callable[[str], Path]
 # What hudi-rs does not read as Hudi on Spark: log files over base files of another schema or over none, a key twice,
-# some names of partitions, a payload class.
-_BEGIN, _END = ("log_only", "partition_", "buckets_", "text_"), ("_avro", "_parquet", "_non_defaults")
+# some names of partitions and columns, a payload class.
+_BEGIN, _END = ("log_only", "partition_", "other_", "buckets_", "text_"), ("_avro", "_parquet", "_non_defaults")
 ONLY_HUDI = {name for name in NAMES if name.startswith(_BEGIN) or name.endswith(_END)}
 
 
