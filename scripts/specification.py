@@ -264,10 +264,11 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
         ),
         _feature(
             "File groups of log files alone",
-            "From table version 8 on; refused by name before.",
+            "Of every table version; refused by name where one may have lost its base file.",
             "formats/hudi/test_log_only.py",
             "test_the_rows_are_those_that_hudi_reads",
-            "test_before_table_version_8_such_a_group_is_refused_by_name",
+            "test_before_table_version_8_commits_say_which_log_files_there_are",
+            "test_a_group_that_may_have_lost_its_base_file_is_refused_by_name",
         ),
         _feature(
             "Filters on merged rows",
@@ -284,10 +285,11 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
         ),
         _feature(
             "Read optimized, as of, incremental",
-            "What Hudi's own options ask for.",
-            "formats/hudi/test_options.py",
-            "test_as_of_instant_is_the_newest_instant_not_after_it",
-            "test_an_incremental_query_is_after_its_begin_and_up_to_its_end",
+            "What Hudi's own options ask for, in every spelling that Hudi takes.",
+            "formats/hudi/test_hudis_options.py",
+            "test_a_query_gives_the_rows_that_hudi_gives",
+            "formats/hudi/test_options.py::test_as_of_instant_is_the_newest_instant_not_after_it",
+            "formats/hudi/test_options.py::test_an_incremental_query_is_after_its_begin_and_up_to_its_end",
             "formats/hudi/test_reads.py::test_a_read_optimized_read_is_the_base_files_alone",
         ),
         _feature(

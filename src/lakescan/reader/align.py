@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from lakescan.errors import SchemaMismatch
 from lakescan.reader.variant import whole_variants
 from lakescan.types.columns import empty_structs
+from lakescan.types.java_text import java_text
 from lakescan.types.schema import FIELD_ID, WIDEN_BY_TEXT, has_padding, is_variant, padded
 from lakescan.types.widening import is_read_as, is_read_by_text
 
@@ -118,7 +119,8 @@ def _align_value(array: pa.Array, wanted: pa.DataType, source: pa.Field) -> pa.A
     if array.type.equals(wanted):
         return array
     if goes_by_text(array.type, source, wanted):
-        return array.cast(pa.string()).cast(wanted)
+        is_written = pa.types.is_floating(array.type) and pa.types.is_string(wanted)
+        return java_text(array) if is_written else array.cast(pa.string()).cast(wanted)
     if pa.types.is_null(wanted):
         return pa.nulls(len(array))
     if pa.types.is_dictionary(array.type):

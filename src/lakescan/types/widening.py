@@ -40,7 +40,8 @@ _BY_TEXT = {
     "integer": {"float", "string"},
     "long": {"float", "double", "string"},
     "unsigned long": {"float", "double", "string"},
-    "float": {"double"},
+    "float": {"double", "string"},
+    "double": {"string"},
     "date": {"string"},
 }
 

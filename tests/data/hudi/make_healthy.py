@@ -7,6 +7,7 @@ Hudi's own options. `make tables` runs it; so does `.venv-hudi/bin/python tests/
 
 import json
 import os
+import re
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,6 +39,8 @@ SMALL = {
     "hoodie.bulkinsert.shuffle.parallelism": "1",
 }
 PAYLOADS = "org.apache.hudi.common.model."
+EVOLVE = "hoodie.schema.on.read.enable"
+EVOLVING = {EVOLVE: "true", "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true"}
 BEGIN, END = "hoodie.datasource.read.begin.instanttime", "hoodie.datasource.read.end.instanttime"
 INCREMENTAL = {"hoodie.datasource.query.type": "incremental"}
 
@@ -77,8 +80,8 @@ class Table:
         """Keep what Hudi gives for these options, of some columns, or that it refuses them."""
         known: dict[str, Any] = {"options": options}
         try:
-            frame = self.spark.read.format("hudi").options(**options).load(str(self.path)).select(*columns)
-            known["rows"] = rows_of(frame)
+            frame = self.spark.read.format("hudi").options(**self.read_options, **options).load(str(self.path))
+            known["rows"] = rows_of(frame.select(*columns))
         except (PySparkException, Py4JError) as error:
             known["refused"] = str(error).splitlines()[0][:80]
         self.queries.append(known)
@@ -182,6 +185,17 @@ def delete_blocks(spark: SparkSession) -> dict[str, str]:
     return blocks
 
 
+def numbers(spark: SparkSession) -> dict[str, dict[str, int]]:
+    """What Hudi writes as a number, and what it means."""
+    jvm: Any = spark._jvm
+    load = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass
+    block, common = "common.table.log.block.HoodieLogBlock", "common.model.WriteOperationType"
+    names = [f"{block}$HoodieLogBlockType", f"{block}$HeaderMetadataType", "stats.ValueType", common]
+    names += ["common.config.RecordMergeMode", "common.table.PartialUpdateMode"]
+    enums = {name: load(f"org.apache.hudi.{name}").getEnumConstants() for name in names}
+    return {re.split(r"[.$]", name)[-1]: {one.name(): one.ordinal() for one in enums[name]} for name in names}
+
+
 def _delete(jvm: Any, order: Any) -> str:
     record = jvm.org.apache.hudi.common.model.DeleteRecord.create("key", "part", order)
     records = jvm.java.util.ArrayList()
@@ -279,6 +293,137 @@ def partitions(version: int, name: str, merge: bool) -> Callable[[SparkSession, 
     return make
 
 
+def other_names(version: int, what: str) -> Callable[[SparkSession, Path], Table]:
+    """A column whose name is beyond ASCII, or a partition by a field of a struct, updated and overwritten in part."""
+    column = "gr\u00f6\u00dfe" if what == "column" else "size"
+
+    def rows(ids: str, size: int) -> str:
+        return f"select id, {size} as `{column}`, named_struct('part', concat('p', id % 2)) as deep from range({ids})"
+
+    def make(spark: SparkSession, path: Path) -> Table:
+        fields = {"hoodie.datasource.write.partitionpath.field": "deep.part"} if what == "partition" else {}
+        table = Table(spark, path, version, {**BY_PART, **fields} if fields else {}, merge=False)
+        table.features |= {"a column beyond ASCII" if what == "column" else "a partition by a field of a struct"}
+        table.write(rows("0, 6", 1), "insert")
+        table.write(rows("0, 2", 2))
+        table.write(rows("5, 8", 3), "insert_overwrite")
+        for instant in table.completed():
+            table.ask("id", column, **{"as.of.instant": instant})
+        return table
+
+    return make
+
+
+def buckets(version: int, until: str) -> Callable[[SparkSession, Path], Table]:
+    """Buckets by consistent hashing, in log files alone, compacted, and split in two while they are written to.
+
+    The split is `planned`, `done` or, with a commit `after` it.
+    """
+    plan, run, update = (f"org.apache.hudi.client.clustering.{part}.strategy" for part in ("plan", "run", "update"))
+    split = {
+        "hoodie.index.type": "BUCKET",
+        "hoodie.index.bucket.engine": "CONSISTENT_HASHING",
+        "hoodie.bucket.index.num.buckets": "2",
+        "hoodie.bucket.index.max.num.buckets": "8",
+        "hoodie.bucket.index.min.num.buckets": "1",
+        "hoodie.parquet.max.file.size": "1000",
+        "hoodie.clustering.plan.strategy.class": f"{plan}.SparkConsistentBucketClusteringPlanStrategy",
+        "hoodie.clustering.execution.strategy.class": f"{run}.SparkConsistentBucketClusteringExecutionStrategy",
+        "hoodie.clustering.updates.strategy": f"{update}.SparkConsistentBucketDuplicateUpdateStrategy",
+    }
+
+    def rows(first: int, last: int, ts: int, name: str) -> str:
+        return f"select id, {ts}L as ts, 'p' as part, '{name}' as name from range({first}, {last})"
+
+    def make(spark: SparkSession, path: Path) -> Table:
+        table = Table(spark, path, version, {**BY_PART, **by_event(version, "ts"), **split})
+        table.features |= {"consistent hashing", f"a split that is {until}"}
+        table.write(rows(0, 12, 1, "first"))
+        often = "'hoodie.compact.inline.max.delta.commits=1'"
+        table.call("run_compaction", op="'scheduleAndExecute'", options=often)
+        jvm: Any = spark._jvm
+        planned = client(spark, table).scheduleClustering(jvm.org.apache.hudi.common.util.Option.empty()).get()
+        table.write(rows(8, 18, 3, "second"))
+        if until != "planned":
+            client(spark, table).cluster(planned)
+        if until == "after":
+            table.write(rows(10, 20, 4, "third"))
+        for instant in table.completed():
+            table.ask("id", "ts", "name", **{"as.of.instant": instant})
+        return table
+
+    return make
+
+
+def client(spark: SparkSession, table: Table) -> Any:
+    """Hudi's own writer, which plans and runs clusterings."""
+    jvm: Any = spark._jvm
+    kinds = {"id": "long", "ts": "long", "part": "string", "name": "string"}
+    fields = [{"name": name, "type": ["null", kind], "default": None} for name, kind in kinds.items()]
+    settings = jvm.java.util.Properties()
+    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+    for key, value in {**table.options, "hoodie.avro.schema": schema}.items():
+        settings.setProperty(key, value)
+    config = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(str(table.path))
+    context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(spark._jsc)
+    return jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config.withProperties(settings).build())
+
+
+def payload(version: int, kind: str) -> Callable[[SparkSession, Path], Table]:
+    """Records that are newer, older and as old, with nulls, deleted and written again, merged by a payload class."""
+
+    def row(key: int, ts: int, name: str, number: str = "7", words: str = "array('a')", gone: bool = False) -> str:
+        known = f"{key}L as id, {ts}L as ts, cast({name} as string) as name, cast({number} as int) as number"
+        return f"select {known}, cast({words} as array<string>) as words, {gone} as _hoodie_is_deleted"
+
+    def make(spark: SparkSession, path: Path) -> Table:
+        told = {
+            "hoodie.datasource.write.payload.class": f"{PAYLOADS}{kind}",
+            "hoodie.datasource.write.precombine.field": "ts",
+        }
+        table = Table(spark, path, version, told)
+        table.features |= {kind}
+        table.write(" union all ".join(row(key, 5, "'first'") for key in range(9)), "insert")
+        newer = [row(0, 6, "'newer'"), row(3, 6, "null", number="null"), row(6, 6, "'newer'", words="null")]
+        others = [row(1, 4, "'older'"), row(2, 5, "'same'"), row(7, 6, "'newer'")]
+        gone = [row(4, 6, "'gone'", gone=True), row(5, 4, "'late'", gone=True)]
+        table.write(" union all ".join([*newer, *others, *gone]))
+        again = [row(0, 5, "'middle'"), row(1, 9, "null"), row(3, 4, "'late'"), row(5, 9, "'again'")]
+        table.write(" union all ".join(again))
+        table.write(row(7, 5, "'late'", gone=True))
+        table.write(row(8, 6, "'gone'"), "delete")
+        table.ask("id", "ts", "name", **{"as.of.instant": min(table.completed())})
+        table.ask("id", "ts", "name", **{"hoodie.datasource.query.type": "read_optimized"})
+        return table
+
+    return make
+
+
+def text(version: int) -> Callable[[SparkSession, Path], Table]:
+    """Columns of numbers and days that became text; some rows are text in log files."""
+    numbers = ["0.0", "-0.0", "5", "0.1", "123456.789", "9999999", "1e7", "1e20", "0.001", "9.99e-4", "-1.5e-7"]
+    numbers += ["3.4e38", "NaN", "-Infinity"]
+
+    def make(spark: SparkSession, path: Path) -> Table:
+        table = Table(spark, path, version, EVOLVING)
+        table.features |= {"numbers that became text"}
+        table.read_options = {EVOLVE: "true"}
+        rows = [
+            f"select {at}L as id, float('{number}') as small, double('{number}') as ratio, date'2024-01-02' as day"
+            for at, number in enumerate(numbers)
+        ]
+        table.write(" union all ".join(rows), "insert")
+        spark.sql(f"set {EVOLVE}=true")
+        spark.sql(f"create table {path.name} using hudi location '{path}'")
+        for column in ("small", "ratio", "day"):
+            spark.sql(f"alter table {path.name} alter column {column} type string")
+        table.write("select 1L as id, 'small' as small, 'ratio' as ratio, 'day' as day")
+        table.ask("id", "small", "ratio", "day", **{"hoodie.datasource.query.type": "read_optimized"})
+        return table
+
+    return make
+
+
 def savepoints(version: int) -> Callable[[SparkSession, Path], Table]:
     """Savepoints of the second and of the newest of four commits, and ranges of the commits."""
 
@@ -356,7 +501,12 @@ def times(version: int) -> Callable[[SparkSession, Path], Table]:
     return make
 
 
-DELETE_BLOCKS = "delete_blocks"
+FILES: dict[str, Callable[[SparkSession], Any]] = {"delete_blocks": delete_blocks, "numbers": numbers}
+PAYLOAD_NAMES = {
+    "event": "EventTimeAvroPayload",
+    "default": "DefaultHoodieRecordPayload",
+    "non_defaults": "OverwriteNonDefaultsWithLatestAvroPayload",
+}
 TABLES: dict[str, Callable[[SparkSession, Path], Table]] = {
     **{f"deletes_v9_{kind.split('(')[0]}": deletes(9, kind) for kind in ORDERS},
     **{
@@ -377,6 +527,20 @@ TABLES: dict[str, Callable[[SparkSession, Path], Table]] = {
         for kind in ("cow", "mor")
         if name == "metadata" or (version, kind) == (9, "cow")
     },
+    **{
+        f"payload_v{version}_{name}": payload(version, kind)
+        for version in (6, 8)
+        for name, kind in PAYLOAD_NAMES.items()
+    },
+    **{
+        f"buckets_v{version}_{until}": buckets(version, until)
+        for version in (6, 9)
+        for until in ("planned", "done", "after")
+    },
+    **{
+        f"other_{what}_v{version}": other_names(version, what) for what in ("column", "partition") for version in (6, 9)
+    },
+    **{f"text_v{version}": text(version) for version in (6, 9)},
     **{f"savepoints_v{version}": savepoints(version) for version in (6, 9)},
     **{f"log_compaction_v{version}": log_compaction(version) for version in (6, 9)},
     **{f"times_v{version}": times(version) for version in (6, 9)},
@@ -385,8 +549,8 @@ TABLES: dict[str, Callable[[SparkSession, Path], Table]] = {
 
 def make_all(spark: SparkSession, folder: Path, names: Iterable[str]) -> None:
     for name in names:
-        if name == DELETE_BLOCKS:
-            (HERE / f"{name}.json").write_text(json.dumps(delete_blocks(spark), indent=1) + "\n")
+        if name in FILES:
+            (HERE / f"{name}.json").write_text(json.dumps(FILES[name](spark), indent=1) + "\n")
             continue
         table = TABLES[name](spark, folder / name)
         rows = rows_of(spark.read.format("hudi").options(**table.read_options).load(str(table.path)))
@@ -399,7 +563,7 @@ def main() -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with TemporaryDirectory() as folder:
         spark = hudi_session(Path(folder) / "warehouse")
-        make_all(spark, Path(folder), sys.argv[1:] or [DELETE_BLOCKS, *TABLES])
+        make_all(spark, Path(folder), sys.argv[1:] or [*FILES, *TABLES])
         spark.stop()
 
 

@@ -13,9 +13,9 @@ from .tables import MOR_PARTITIONED, NAMES, TRIPS_UPDATED, open_hudi
 
 Unpack = Callable[[str], Path]
 # What hudi-rs does not read as Hudi on Spark: log files over base files of another schema or over none, a key twice,
-# some names of partitions.
-_OTHERS = ("log_only", "partition_")
-ONLY_HUDI = {name for name in NAMES if name.endswith(("_avro", "_parquet")) or name.startswith(_OTHERS)}
+# some names of partitions and columns, a payload class.
+_BEGIN, _END = ("log_only", "partition_", "other_", "buckets_", "text_"), ("_avro", "_parquet", "_non_defaults")
+ONLY_HUDI = {name for name in NAMES if name.startswith(_BEGIN) or name.endswith(_END)}
 
 
 def of(feature: str) -> list[str]:

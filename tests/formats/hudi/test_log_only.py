@@ -9,7 +9,6 @@ import pytest
 
 import lakescan
 from lakescan.errors import MissingDataFile, UnsupportedFeature
-from lakescan.formats.hudi.slices.log_only import log_only_slices
 from lakescan.formats.hudi.snapshot import HudiSnapshot
 from lakescan.formats.hudi.timeline.completeness import check_complete, written_groups
 from lakescan.formats.hudi.timeline.timeline import Timeline
@@ -19,7 +18,7 @@ from .tables import open_hudi
 from .test_errors import log_files
 
 Unpack = Callable[[str], Path]
-TABLE, COMPACTED = "log_only_v9", "log_only_compacted_v9"
+TABLE, COMPACTED, OLDER = "log_only_v9", "log_only_compacted_v9", "buckets_v6_after"
 
 
 def rows(snapshot: HudiSnapshot) -> list[list[object]]:
@@ -74,7 +73,7 @@ def test_a_folder_that_is_gone_is_an_error(copy: Unpack) -> None:
     for file in (path / "b").iterdir():
         file.unlink()
     (path / "b").rmdir()
-    with pytest.raises((MissingDataFile, UnsupportedFeature), match=r"\.log\."):
+    with pytest.raises(MissingDataFile, match=r"\.log\."):
         rows(open_hudi(path).snapshot())
 
 
@@ -128,15 +127,53 @@ def test_a_commit_under_way_is_not_taken_for_an_archived_one_because_it_began_fi
     assert [row[0] for row in rows(open_hudi(path).snapshot())] == sorted(later["id"].to_pylist())
 
 
-def test_before_table_version_8_such_a_group_is_refused_by_name(unpack: Unpack) -> None:
-    """There the name of a log file does not say which commit wrote it."""
+def test_a_group_that_is_not_found_is_an_error(unpack: Unpack) -> None:
     snapshot = open_hudi(unpack(TABLE)).snapshot()
-    storage, timeline, instant = snapshot.storage, snapshot.timeline, snapshot.instant
-    older = {**snapshot.properties, "hoodie.table.version": "6"}
-    assert log_only_slices(storage, timeline, instant, [], older) == []
-    assert len(log_only_slices(storage, timeline, instant, [], snapshot.properties)) == 2
-    with pytest.raises(UnsupportedFeature, match="a file group without a base file"):
-        check_complete(storage, timeline, instant, [])
+    with pytest.raises(MissingDataFile, match=r"\.log\."):
+        check_complete(snapshot.storage, snapshot.timeline, snapshot.instant, [])
+
+
+def test_before_table_version_8_commits_say_which_log_files_there_are(copy: Unpack) -> None:
+    """There the name of a log file does not say which commit wrote it. Each bucket began as log files alone."""
+    path = copy(OLDER)
+    table = open_hudi(path)
+    first = table.snapshot().timeline.instants[0]
+    snapshot = table.snapshot(version=first)
+    assert {slice_ is None for slice_ in snapshot.files()["merged_with"].to_pylist()} == {False}
+    assert all(".log." in file for file in snapshot.files()["path"].to_pylist())
+    assert [row[0] for row in sorted(ids_of(snapshot))] == list(range(12))
+    logs = log_files(path)
+    assert len(logs) > snapshot.files().num_rows
+    (path / snapshot.files()["path"][0].as_py()).unlink()
+    with pytest.raises(MissingDataFile, match=r"\.log\."):
+        ids_of(open_hudi(path).snapshot(version=first))
+
+
+def test_before_table_version_8_a_group_whose_commits_were_archived_is_refused_by_name(copy: Unpack) -> None:
+    """Nobody knows whether it had a base file, and its rows may not be left out in silence."""
+    path = copy(OLDER)
+    first = open_hudi(path).snapshot().timeline.instants[0]
+    for file in (path / "p").glob("*.parquet"):
+        file.unlink()
+    for file in (path / ".hoodie").glob("2*"):
+        if not file.name.startswith(first):
+            file.unlink()
+    assert len(ids_of(open_hudi(path).snapshot())) == 12
+    newer = f"{int(first[:14]) + 1}000"
+    for file in (path / ".hoodie").glob(f"{first}*"):
+        content = file.read_text().replace("partitionToWriteStats", "none")
+        file.rename(file.with_name(file.name.replace(first, newer))).write_text(content)
+    (path / ".hoodie" / "archived").mkdir(exist_ok=True)
+    (path / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").touch()
+    archived = dict(open_hudi(path).snapshot().properties).get("hoodie.archivelog.folder", "archived")
+    (path / ".hoodie" / archived).mkdir(exist_ok=True)
+    (path / ".hoodie" / archived / ".commits_.archive.1_1-0-1").touch()
+    with pytest.raises(UnsupportedFeature, match="may have had one before commits were archived"):
+        ids_of(open_hudi(path).snapshot())
+
+
+def ids_of(snapshot: HudiSnapshot) -> list[list[object]]:
+    return [[row["id"]] for row in snapshot.scan().select("id").build().to_arrow().to_pylist()]
 
 
 @pytest.mark.parametrize(("ended", "is_alive"), [("3", False), ("6", True)])

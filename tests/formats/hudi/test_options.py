@@ -79,3 +79,23 @@ def test_an_incremental_query_is_after_its_begin_and_up_to_its_end(table: tuple[
 def test_what_cannot_be_honoured_is_refused(table: tuple[str, list[str]], options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):
         ids(table[0], options)
+
+
+def test_an_incremental_query_comes_in_the_schema_of_its_end(tmp_path: Path) -> None:
+    """So that a range which has an end is the same for ever; Hudi's comes in the table's newest schema."""
+    built = HudiBuilder(tmp_path / "t")
+    built.upsert(0, pa.table({"id": [0], "v": ["a"]}))
+    second = built.upsert(1, pa.table({"id": [1], "v": ["b"]}))
+    third = built.upsert(2, pa.table({"id": [2], "v": ["c"], "added": [1.5]}))
+    table = lakescan.open(built.path)
+    for end, columns in ((second, ["id", "v"]), (third, ["id", "v", "added"])):
+        given = checked({**INCREMENTAL, BEGIN: "000", END: end}, "hudi", Read.BATCH)
+        schema = asked(table, given, table.snapshot).schema
+        assert [name for name in schema.names if not name.startswith("_hoodie")] == columns
+
+
+@pytest.mark.parametrize("text", ["20241301000000", "20240101006000", "2024-02-30", "20240101", "2024-01-01 00:00"])
+def test_a_time_that_there_is_not_is_refused(table: tuple[str, list[str]], text: str) -> None:
+    for options in ({"as.of.instant": text}, {**INCREMENTAL, BEGIN: text}, {**INCREMENTAL, BEGIN: "000", END: text}):
+        with pytest.raises(InvalidOption, match="neither an instant"):
+            ids(table[0], options)

@@ -24,7 +24,7 @@ from lakescan.errors import (
     UnsupportedFeature,
     UnsupportedLocation,
 )
-from lakescan.formats.hudi.names import PROPERTIES
+from lakescan.formats.hudi.names import META_FOLDER, PROPERTIES
 from lakescan.io.azure import AzureCredentials, AzureSettings
 from lakescan.io.configuration import TIMEOUT_S, S3Settings
 from lakescan.io.gcs import GcsSettings
@@ -41,6 +41,7 @@ _ENDPOINTS = ("aws_endpoint", "aws_endpoint_url", "aws_endpoint_url_s3")
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 << 20
 _ABOUT_SCHEMA = ("reconcile: column", "partial-update column", "Projection column not found", "different data types")
+_ABOUT_NAMES = ("Failed to parse Avro schema", "declared in `hoodie.table.partition.fields`")
 _REFUSALS = ("unsupported", "only support", "not supported", "not yet", "position-based merge", "refusing to")
 # As Hudi on Spark merges. It matters where a base file has a key twice: a log record is then about one of the two rows.
 _BY_POSITION = {"hoodie.merge.use.record.positions": "true"}
@@ -147,6 +148,18 @@ def _who_asks(settings: S3Settings) -> dict[str, str]:
     return {**options, "aws_skip_signature": "false"}
 
 
+def file_slices(storage: Storage, table: Any, instant: str) -> list[Any] | None:
+    """The slices that a table of hudi-rs' finds at an instant; None where a name in its schema keeps it from that."""
+    options = hudi.HudiReadOptions().with_as_of_timestamp(instant)
+    with named_failures(storage, META_FOLDER):
+        try:
+            return list(table.get_file_slices(options))
+        except Exception as error:
+            if any(text in str(error) for text in _ABOUT_NAMES):
+                return None
+            raise
+
+
 class SchemasDiffer(Exception):
     """hudi-rs cannot merge the files of a slice, because their schemas are not those that it merges in."""
 
@@ -246,8 +259,6 @@ def _named(storage: Storage, file: str, text: str) -> LakescanError:
         )
     if _OF_STORE in text and _MISSING not in text:
         return StorageFailure(name, f"{text}{_CREDENTIALS if _INSTANCE_METADATA in text else ''}")
-    if "declared in `hoodie.table.partition.fields`" in folded:
-        return UnsupportedFeature(storage.location, f"a partition field that is no column ({text})")
     if "failed to parse avro schema" in folded:
         return UnsupportedFeature(storage.location, f"names in its schema that hudi-rs refuses ({text})")
     if "its own merger" in folded or "merger of its own" in folded:

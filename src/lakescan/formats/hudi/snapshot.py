@@ -22,7 +22,12 @@ from lakescan.formats.hudi.schema.evolution import FileNames, file_names
 from lakescan.formats.hudi.schema.physical_schema import physical_schema
 from lakescan.formats.hudi.slices.data_files import HudiFiles
 from lakescan.formats.hudi.slices.file_slices import FileSlices
-from lakescan.formats.hudi.slices.ordering import check_ordering, key_fields, nulls_keep_values
+from lakescan.formats.hudi.slices.ordering import (
+    check_ordering,
+    has_modes_for_payload,
+    key_fields,
+    nulls_keep_values,
+)
 from lakescan.formats.hudi.slices.partition_paths import PartitionPaths
 from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
 from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing, timeline_settings
@@ -139,6 +144,7 @@ class HudiSnapshot(ListedSnapshot):
                 self._file_names,
                 key_fields(self.properties),
                 nulls_keep_values(self.properties),
+                has_modes_for_payload(self.properties),
             )
 
     def scan(self) -> ScanBuilder:

@@ -36,6 +36,8 @@ class HudiFiles:
     """Columns that merging needs besides those that are asked for."""
     nulls_keep_values: bool = False
     """Whether a null in a log record leaves the value as it was."""
+    has_modes_for_payload: bool = False
+    """Whether hudi-rs merges as the table's payload class does once its settings are spelled in another way."""
 
     def path(self, file: Mapping[str, Any]) -> str:
         path: str = file["path"]
@@ -80,7 +82,8 @@ class HudiFiles:
             check_base_file(self.storage, base, wanted, next(iter(written.get(base, {}).values()), None))
         for log in logs:
             check_log_file(self.storage, log, written.get(log, {}))
-        if self._names(_written_at(path)) is None and not (base and self._keeps_nested_values(columns)):
+        is_other = self.has_modes_for_payload or self._keeps_nested_values(columns)
+        if self._names(_written_at(path)) is None and not (base and is_other):
             try:
                 yield from merged(self.storage, self.instant, base, logs, columns)
                 return
@@ -92,7 +95,8 @@ class HudiFiles:
                 "log files without a base file from before a column was changed",
                 "Compact the table, then read it.",
             )
-        with OneSchema(self.storage, self.schema, self._names).rewritten(base, logs) as place:
+        one = OneSchema(self.storage, self.schema, self._names, self.has_modes_for_payload)
+        with one.rewritten(base, logs) as place:
             yield from merged_as_they_are(place, self.instant, base, logs, columns)
 
 

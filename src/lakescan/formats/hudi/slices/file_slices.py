@@ -12,16 +12,15 @@ from datetime import datetime, timezone
 from functools import cached_property, lru_cache
 from typing import Any
 
-import hudi
 import pyarrow as pa
 
 from lakescan.errors import MissingDataFile, UnsupportedFeature
-from lakescan.formats.hudi.engine import named_failures
+from lakescan.formats.hudi.engine import file_slices
 from lakescan.formats.hudi.index.metadata_table import MetadataPartition
 from lakescan.formats.hudi.names import FILES, META_FOLDER, has_file_listing, instant_of_base_file, instant_of_log_file
+from lakescan.formats.hudi.slices.folder_slices import all_slices, passed_over_slices
 from lakescan.formats.hudi.slices.log_only import log_only_slices
 from lakescan.formats.hudi.slices.partition_paths import PartitionPaths
-from lakescan.formats.hudi.slices.passed_over import passed_over_slices
 from lakescan.formats.hudi.timeline.cleaned import check_not_cleaned
 from lakescan.formats.hudi.timeline.completeness import check_complete, check_folders
 from lakescan.formats.hudi.timeline.timeline import Timeline
@@ -108,13 +107,14 @@ class FileSlices:
         if listing is not None:
             # hudi-rs takes its word for how long things are, and ends the process where it lies.
             listing.check()
-        options = hudi.HudiReadOptions().with_as_of_timestamp(self.instant)
-        with named_failures(self.storage, META_FOLDER):
-            given = self.timeline.table.get_file_slices(options)
-        # A group that has a base file only later is given without one, and with log files of any age.
-        slices = [slice_ for slice_ in given if slice_.base_file_name]
-        if self._is_found_in_folders:
-            slices += passed_over_slices(self.storage, self.timeline, self.instant)
+        given = file_slices(self.storage, self.timeline.table, self.instant)
+        if given is None:
+            slices: list[Any] = list(all_slices(self.storage, self.timeline, self.instant))
+        else:
+            # A group that has a base file only later is given without one, and with log files of any age.
+            slices = [slice_ for slice_ in given if slice_.base_file_name]
+            if self._is_found_in_folders:
+                slices += passed_over_slices(self.storage, self.timeline, self.instant)
         for slice_ in slices:
             self._refuse_unless_parquet(slice_.base_file_relative_path())
         without_base = log_only_slices(self.storage, self.timeline, self.instant, slices, self.options)
@@ -171,8 +171,15 @@ class FileSlices:
             return []
         given: Iterable[tuple[str, int]] = zip(slice_.log_files_relative_paths(), slice_.log_file_sizes, strict=True)
         if int(self.options["hoodie.table.version"]) < 8:
-            return list(given)
+            return [(path, size) for path, size in given if self._may_be_written_to(path)]
         return [(path, size) for path, size in given if _own_instant(path) <= self.instant]
+
+    def _may_be_written_to(self, log: str) -> bool:
+        """Whether a commit up to the instant may have written to a log file, whose name has its base file's instant.
+
+        What was committed before the active timeline is not known; what is of its time, its commits name.
+        """
+        return log in self._records or _own_instant(log) < self.timeline.instants[0]
 
     @property
     def _partition(self) -> pa.StructArray:

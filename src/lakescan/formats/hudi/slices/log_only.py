@@ -3,7 +3,8 @@
 Written by hand because hudi-rs merges such a slice but does not find it: it begins every slice with a base file. They
 come about where an index finds keys in log files too, so that new rows go there. The commits of the active timeline
 name them. A group may be older than that timeline, so where commits were archived every folder is searched; and whether
-a group without a base file ever had one, which is lost, only the metadata table can then tell, and only of today.
+a group without a base file ever had one, which is lost, only the metadata table can then tell, and only of today, and
+before table version 8 nobody.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +20,12 @@ from lakescan.formats.hudi.names import (
     is_change_log,
     log_file_order,
 )
-from lakescan.formats.hudi.timeline.completeness import Group, replaced_groups, written_groups
+from lakescan.formats.hudi.timeline.completeness import Group, replaced_groups, written_groups, written_logs
 from lakescan.formats.hudi.timeline.timeline import Timeline
 from lakescan.io.storage import Storage
 
-# Before this version a log file's name does not say which commit wrote it.
-_FIRST_VERSION = 8
+# From this version on a log file's name says which commit wrote it; before it only the commits say.
+_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -58,24 +59,28 @@ def log_only_slices(
     storage: Storage, timeline: Timeline, instant: str, slices: Iterable[Any], options: Mapping[str, str]
 ) -> list[LogOnlySlice]:
     """The slices at an instant that are not among those with a base file."""
-    if options.get("hoodie.table.type") != "MERGE_ON_READ" or int(options["hoodie.table.version"]) < _FIRST_VERSION:
+    if options.get("hoodie.table.type") != "MERGE_ON_READ":
         return []
     known = {(slice_.partition_path, slice_.file_id) for slice_ in slices} | replaced_groups(timeline, instant)
     groups: dict[Group, list[tuple[str, int]]] = {}
     archived = timeline.has_archived
+    is_named = int(options["hoodie.table.version"]) >= _NAMED
+    written = set() if is_named else written_logs(timeline, instant)
     for path, size in _candidates(storage, None if archived else written_groups(timeline, instant) - known):
         folder, _, name = path.rpartition("/")
-        group, written = (folder, file_group_of(name)), instant_of_log_file(name)
-        is_there = written <= instant and timeline.is_complete(written)
+        group, at = (folder, file_group_of(name)), instant_of_log_file(name)
+        is_old = at < timeline.instants[0]
+        is_there = timeline.is_complete(at) and at <= instant if is_named or is_old else path in written
         if is_there and group not in known and not is_change_log(name):
             groups.setdefault(group, []).append((path, size))
-    if groups and archived and not (has_file_listing(options) and instant == timeline.newest()):
-        raise UnsupportedFeature(
-            storage.location,
-            f"a file group without a base file, which may have had one before commits were archived "
-            f"({next(iter(groups.values()))[0][0]})",
-            "Compact the table, then read its newest instant.",
-        )
+    is_told = is_named and has_file_listing(options) and instant == timeline.newest()
+    for logs in groups.values() if archived and not is_told else ():
+        if is_named or any(instant_of_log_file(_name(path)) < timeline.instants[0] for path, _ in logs):
+            raise UnsupportedFeature(
+                storage.location,
+                f"a file group without a base file, which may have had one before commits were archived ({logs[0][0]})",
+                "Compact the table, then read its newest instant.",
+            )
     return [LogOnlySlice(name, folder, tuple(sorted(logs, key=_order))) for (folder, name), logs in groups.items()]
 
 
@@ -91,4 +96,8 @@ def _candidates(storage: Storage, groups: set[Group] | None) -> Iterator[tuple[s
 
 
 def _order(log: tuple[str, int]) -> tuple[str, int]:
-    return log_file_order(log[0].rsplit("/", 1)[-1])
+    return log_file_order(_name(log[0]))
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]

@@ -20,7 +20,14 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from lakescan.errors import CorruptDataFile, LakescanError, MissingDataFile
-from lakescan.formats.hudi.slices.log_blocks import AVRO_BLOCK, DELETE_BLOCK, PARQUET_BLOCK, LogBlock, log_blocks
+from lakescan.formats.hudi.slices.log_blocks import (
+    AVRO_BLOCK,
+    COMMAND_BLOCK,
+    DELETE_BLOCK,
+    PARQUET_BLOCK,
+    LogBlock,
+    log_blocks,
+)
 from lakescan.formats.hudi.slices.pages import check_pages
 from lakescan.io.storage import Storage, failure_of_store
 
@@ -80,8 +87,10 @@ def records_in(block: LogBlock) -> int:
         count = _deletes(block.content)
     elif block.kind == PARQUET_BLOCK:
         count = _rows(pq.ParquetFile(pa.BufferReader(block.content), page_checksum_verification=True))
-    else:
+    elif block.kind == COMMAND_BLOCK:
         return 0
+    else:
+        raise ValueError(f"its kind is {block.kind}")
     if block.positions and len(BitMap64.deserialize(base64.b64decode(block.positions, validate=True))) != count:
         raise ValueError(f"it has {count} records and another number of positions")
     return count

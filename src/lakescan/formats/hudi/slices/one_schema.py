@@ -1,9 +1,10 @@
 """A slice whose files differ in their schemas, rewritten in one so that hudi-rs can merge it.
 
 Written by hand because hudi-rs merges files of one schema only: it knows neither a renamed column nor a float that
-became a double. The base file and every data block are brought into the table's schema, as any file is, in a folder of
-their own; keys, positions, deletes and the order of blocks stay as they are, so the merging is still hudi-rs'. This is
-slow, and only for slices that need it.
+became a double; and it refuses a payload class of older tables that newer ones have settings for. The base file and
+every data block are brought into the table's schema, as any file is, in a folder of their own; keys, positions, deletes
+and the order of blocks stay as they are, so the merging is still hudi-rs'. This is slow, and only for slices that need
+it.
 """
 
 import io
@@ -23,6 +24,7 @@ from lakescan.formats.hudi.names import PROPERTIES, instant_of_base_file
 from lakescan.formats.hudi.schema.evolution import FileNames
 from lakescan.formats.hudi.schema.physical_schema import physical_schema
 from lakescan.formats.hudi.slices.log_blocks import LogBlock, log_blocks
+from lakescan.formats.hudi.slices.ordering import with_modes
 from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE
 from lakescan.reader.align import align_batch, find_fields
@@ -42,12 +44,15 @@ class OneSchema:
     schema: pa.Schema
     names: Callable[[str], FileNames | None]
     """By the instant that a file or a block was written at; None where they are the table's."""
+    has_modes_for_payload: bool = False
+    """Whether the table's payload class is to be spelled as the modes that newer tables have for it."""
 
     @contextmanager
     def rewritten(self, base: str, logs: list[str]) -> Iterator[Storage]:
         """A folder with the slice's files under their own names, while it is needed."""
         with TemporaryDirectory(prefix="lakescan-") as folder:
-            _put(Path(folder, PROPERTIES), self.storage.read(PROPERTIES))
+            properties = self.storage.read(PROPERTIES)
+            _put(Path(folder, PROPERTIES), with_modes(properties) if self.has_modes_for_payload else properties)
             _put(Path(folder, base), self._base_file(base))
             for log in logs:
                 _put(Path(folder, log), b"".join(self._block(log, block) for block in log_blocks(self.storage, log)))

@@ -14,6 +14,13 @@ _FIELDS = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
 _MODE, _BY_COMMIT = "hoodie.record.merge.mode", "COMMIT_TIME_ORDERING"
 _PARTIAL = "hoodie.table.partial.update.mode"
 _PAYLOAD, _NEWEST_WINS = "hoodie.compaction.payload.class", "OverwriteWithLatestAvroPayload"
+_VERSION, _NEWEST_VERSION = "hoodie.table.version", 9
+_LAYOUT = "hoodie.timeline.layout.version"
+_NON_DEFAULTS = "org.apache.hudi.common.model.OverwriteNonDefaultsWithLatestAvroPayload"
+_OWN_MERGER = "CUSTOM"
+# What tables of the newest version have in place of that class.
+_MODES = {_VERSION: f"{_NEWEST_VERSION}", _LAYOUT: "2", _MODE: _BY_COMMIT, _PARTIAL: "IGNORE_DEFAULTS"}
+_OLDER = ("hoodie.record.merge.", "hoodie.compaction.payload.", "hoodie.table.checksum", *_MODES)
 
 
 def key_fields(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -25,6 +32,22 @@ def key_fields(options: Mapping[str, str]) -> tuple[str, ...]:
 def nulls_keep_values(options: Mapping[str, str]) -> bool:
     """Whether a null in a log record leaves the value as it was."""
     return bool(options.get(_PARTIAL))
+
+
+def has_modes_for_payload(options: Mapping[str, str]) -> bool:
+    """Whether a table merges by a payload class that hudi-rs refuses, and reads where a newer table has modes for it.
+
+    It is the one class whose modes give Hudi's own rows. `PartialUpdateAvroPayload` has modes too, but lets a delete
+    that came too late win.
+    """
+    is_older = int(options[_VERSION]) < _NEWEST_VERSION and options.get(_MODE, _OWN_MERGER).upper() == _OWN_MERGER
+    return is_older and options.get(_PAYLOAD) == _NON_DEFAULTS
+
+
+def with_modes(properties: bytes) -> bytes:
+    """A table's file of settings with the modes that a table of the newest version has for its payload class."""
+    lines = [line for line in properties.splitlines() if not line.decode("latin-1").strip().startswith(_OLDER)]
+    return b"\n".join([*lines, *(f"{name}={value}".encode() for name, value in _MODES.items())]) + b"\n"
 
 
 def check_ordering(storage: Storage, options: Mapping[str, str], *schemas: list[str]) -> None:

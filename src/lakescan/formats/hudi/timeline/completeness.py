@@ -48,11 +48,7 @@ def check_complete(storage: Storage, timeline: Timeline, instant: str, slices: I
                 raise MissingDataFile(storage.full_path(written.base))
             if written.log_instants <= _clusterings(timeline):
                 continue
-            raise UnsupportedFeature(
-                storage.location,
-                f"a file group without a base file ({sorted(written.logs)[0]})",
-                "Compact the table, then read it.",
-            )
+            raise MissingDataFile(storage.full_path(min(written.logs)))
         base = instant_of_base_file(slice_.base_file_name)
         if written.base_instant > base:
             raise MissingDataFile(storage.full_path(written.base))
@@ -88,6 +84,13 @@ def written_groups(timeline: Timeline, instant: str) -> set[Group]:
     return set(_written(timeline, instant))
 
 
+def written_logs(timeline: Timeline, instant: str) -> set[str]:
+    """The log files of these, but for those of groups that a clustering under way is to make."""
+    clusterings = _clusterings(timeline)
+    logs = {log for written in _written(timeline, instant).values() for log in written.logs}
+    return {log for log in logs if instant_of_log_file(_name(log)) not in clusterings}
+
+
 def replaced_groups(timeline: Timeline, instant: str) -> set[Group]:
     """The file groups that commits up to an instant replaced by others."""
     return {group for earlier in timeline.until(instant) for group in _replaced(timeline.commit(earlier) or {})}
@@ -96,17 +99,20 @@ def replaced_groups(timeline: Timeline, instant: str) -> set[Group]:
 def _written(timeline: Timeline, instant: str) -> dict[Group, _Written]:
     groups: dict[Group, _Written] = {}
     ended = timeline.completions
-    replaced: dict[Group, str] = {}
+    replaced: dict[Group, tuple[str, str]] = {}
     for commit_time in timeline.until(instant):
         commit = timeline.commit(commit_time) or {}
         for group in _replaced(commit):
             groups.pop(group, None)
-            replaced[group] = ended.get(commit_time, "")
+            replaced[group] = commit_time, ended.get(commit_time, "")
         for folder, stats in (commit.get("partitionToWriteStats") or {}).items():
             for stat in stats:
                 group = (folder, stat["fileId"])
-                # What was written to a group while it was being replaced was also written to those in its place.
-                if stat.get("path") and not ended.get(commit_time, "") < replaced.get(group, ""):
+                by, at = replaced.get(group, ("", ""))
+                # What was written to a group while it was being replaced was also written to those in its place. Before
+                # table version 8 nobody knows the ends, and no group that was replaced is written to later on.
+                is_gone = ended[commit_time] < at if commit_time in ended else "" < by < commit_time
+                if stat.get("path") and not is_gone:
                     _add(groups.setdefault(group, _Written()), stat["path"], stat.get("fileSizeInBytes"))
     return groups
 

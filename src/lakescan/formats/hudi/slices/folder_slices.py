@@ -1,14 +1,16 @@
-"""The file slices of partitions that hudi-rs passes over when it lists folders, because of how they are called.
+"""The file slices that folders show, where hudi-rs does not find them.
 
 Written by hand because a folder `metadata` or `_delta_log` at the top of a table is no partition to hudi-rs, and its
-rows are then missing in silence. The rules are Hudi's: a slice begins with a base file that is committed; log files
-follow the newest base file that began before they ended, and before table version 8 the one that their name says.
+rows are then missing in silence; and because it finds no slice at all where a column or a field of the partition has a
+name that it does not take. The rules are Hudi's: a slice begins with a base file that is committed; log files follow
+the newest base file that began before they ended, and before table version 8 the one that their name says.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lakescan.formats.hudi.names import (
+    META_FOLDER,
     file_group_of,
     instant_of_base_file,
     instant_of_log_file,
@@ -19,7 +21,7 @@ from lakescan.formats.hudi.timeline.completeness import Group, replaced_groups
 from lakescan.formats.hudi.timeline.timeline import Timeline
 from lakescan.io.storage import Entry, Storage
 
-PASSED_OVER = ("_delta_log", "metadata")
+_PASSED_OVER = ("_delta_log", "metadata")
 
 
 @dataclass(frozen=True)
@@ -38,25 +40,42 @@ class FolderSlice:
         return instant_of_base_file(self.base_file_name)
 
     def base_file_relative_path(self) -> str:
-        return f"{self.partition_path}/{self.base_file_name}"
+        return self._path(self.base_file_name)
 
     def log_files_relative_paths(self) -> list[str]:
-        return [f"{self.partition_path}/{log.name}" for log in self.logs]
+        return [self._path(log.name) for log in self.logs]
 
     @property
     def log_file_sizes(self) -> list[int]:
         return [log.size for log in self.logs]
 
+    def _path(self, name: str) -> str:
+        return f"{self.partition_path}/{name}" if self.partition_path else name
+
 
 def passed_over_slices(storage: Storage, timeline: Timeline, instant: str) -> list[FolderSlice]:
     """The slices at an instant in the folders that hudi-rs passes over; none of those that have no base file."""
+    below = (
+        entry._replace(name=f"{top}/{entry.name}")
+        for top in filter(storage.has_folder, _PASSED_OVER)
+        for entry in replace(storage, location=f"{storage.location}/{top}").list_below()
+    )
+    return _of_files(below, timeline, instant)
+
+
+def all_slices(storage: Storage, timeline: Timeline, instant: str) -> list[FolderSlice]:
+    """The same in every folder of the table."""
+    below = (entry for entry in storage.list_below() if not entry.name.startswith(f"{META_FOLDER}/"))
+    return _of_files(below, timeline, instant)
+
+
+def _of_files(files: Iterable[Entry], timeline: Timeline, instant: str) -> list[FolderSlice]:
     folders: dict[str, list[Entry]] = {}
-    for top in filter(storage.has_folder, PASSED_OVER):
-        for entry in replace(storage, location=f"{storage.location}/{top}").list_below():
-            folder, _, name = f"{top}/{entry.name}".rpartition("/")
-            folders.setdefault(folder, []).append(entry._replace(name=name))
+    for entry in files:
+        folder, _, name = entry.name.rpartition("/")
+        folders.setdefault(folder, []).append(entry._replace(name=name))
     gone = replaced_groups(timeline, instant) if folders else set()
-    return [slice_ for folder, files in folders.items() for slice_ in _slices(folder, files, timeline, instant, gone)]
+    return [slice_ for folder, inside in folders.items() for slice_ in _slices(folder, inside, timeline, instant, gone)]
 
 
 def _slices(
