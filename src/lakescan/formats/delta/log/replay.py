@@ -40,6 +40,7 @@ from lakescan.formats.delta.log.log_segment import LogSegment
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.opened_once import side_by_side
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
+from lakescan.formats.delta.log.typed_action import TypedAction
 from lakescan.formats.delta.log.whole_actions import repeated_file
 from lakescan.io.storage import Storage
 from lakescan.scan.executors import Executors
@@ -129,6 +130,17 @@ class Replay:
     def _state(self) -> tuple[Protocol, Metadata]:
         """Protocol and metadata are the log's own; a checksum only proves or refutes them."""
         return self._or_without(self._read_state, lambda replay: replay._state)
+
+    def domain(self, name: str) -> str | None:
+        """What the table says under a name of its domain metadata, None where it says nothing."""
+        return self._or_without(lambda: self._read_domain(name), lambda replay: replay.domain(name))
+
+    def _read_domain(self, name: str) -> str | None:
+        for action, file in self._newest_first("domainMetadata"):
+            if action.get("domain") == name:
+                removed = bool(action.get("removed"))
+                return None if removed else TypedAction("domainMetadata", action, file).text("configuration")
+        return None
 
     @cached_property
     def live_files(self) -> LiveFiles:
