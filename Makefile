@@ -49,7 +49,7 @@ fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARG
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 properties: $(VENV)/.installed ## run the property tests with twenty times as many examples
-	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/formats/delta/stream tests/formats/hudi/test_pushdown.py tests/spark/test_any_expression.py tests/spark/test_merged_subqueries.py --timeout=0 $(ARGS)
+	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/formats/delta/stream tests/formats/delta/test_any_history.py tests/formats/hudi/test_pushdown.py tests/spark/test_any_expression.py tests/spark/test_any_version.py tests/spark/test_merged_subqueries.py --timeout=0 $(ARGS)
 
 clusters: $(VENV)/.installed ## run spark-submit on a standalone master and worker with every way to install on executors
 	@$(WITH_JAVA) LAKESCAN_CLUSTERS=1 $(BIN)/python -m pytest tests/spark/test_clusters.py $(ARGS)

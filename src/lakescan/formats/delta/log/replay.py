@@ -70,7 +70,7 @@ class Replay:
         self._texts: dict[Commit, CommitText] = {}
         self._earlier: LiveFiles | None = None
         self._totals: FileSums | None = None
-        if before is not None and before._fallback is None:
+        if before is not None and before._fallback is None and segment.is_of_one_log(before.segment):
             self._go_on_from(before)
 
     @staticmethod
@@ -83,7 +83,8 @@ class Replay:
     def _go_on_from(self, before: "Replay") -> None:
         """Share what another version has read: its commits and, of the same checkpoint, what was read of that."""
         needed = set(self.segment.commits)
-        self._texts = {commit: text for commit, text in before._texts.items() if commit in needed}
+        # A copy: whoever reads the other version may be reading more of its commits.
+        self._texts = {commit: text for commit, text in before._texts.copy().items() if commit in needed}
         if before.segment.checkpoint is None or before.segment.checkpoint != self.segment.checkpoint:
             return
         self.__dict__ |= {name: before.__dict__[name] for name in _OF_THE_CHECKPOINT if name in before.__dict__}
