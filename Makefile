@@ -61,7 +61,7 @@ fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARG
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 properties: $(VENV)/.installed ## run the property tests with twenty times as many examples
-	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/formats/delta/stream tests/formats/hudi/test_pushdown.py tests/spark/test_any_expression.py tests/spark/test_merged_subqueries.py --timeout=0 $(ARGS)
+	@LAKESCAN_FUZZ=20 $(BIN)/python -m pytest tests/scan tests/predicate tests/formats/delta/stream tests/formats/delta/test_any_history.py tests/formats/hudi/test_pushdown.py tests/spark/test_any_expression.py tests/spark/test_any_version.py tests/spark/test_merged_subqueries.py --timeout=0 $(ARGS)
 
 walks: $(VENV)/.installed ## compare 2,000 random queries with the same rows in Parquet; ARGS="--seed 7 --queries 2000" picks them
 	@$(WITH_JAVA) $(BIN)/python -m tests.walks $(ARGS)

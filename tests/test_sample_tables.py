@@ -19,11 +19,10 @@ COVERED = {
         column mapping by id; Iceberg compatibility; type widening; Variant; shredded Variant; every primitive type;
         nested types; decimals; dictionaries; data pages of version 2; Parquet in the legacy format;
         timestamps in INT96; timestamps in milliseconds; timestamps in microseconds; timestamps without zone; zones;
-        checkpoint in the old calendar;
         timestamp partitions; partition values of every type; special characters in paths; letter case; insert; update;
         delete; merge; overwrite; restore; optimize; vacuum; vacuum protocol check; time travel; schema evolution;
         partition change; protocol upgrade; in-commit timestamps; statistics; statistics of some columns; empty table;
-        files without rows; row tracking; change data feed; delta-rs""",
+        files without rows; checkpoint in the old calendar; clustering; row tracking; change data feed; delta-rs""",
     "hudi": """version 6; version 8; version 9; copy on write; merge on read; avro log blocks; parquet log blocks;
         none keys; simple keys; complex keys; DATE_STRING keys; EPOCHMILLISECONDS keys; UNIX_TIMESTAMP keys; hive style;
         no meta fields; metadata table; column statistics; rolled back; overwritten; nothing; steps""",

@@ -204,6 +204,15 @@ def skipping_changed(table: Table) -> None:
         table.run(f"INSERT INTO TABLE_ VALUES ({number}, {number})")
 
 
+def clustered(table: Table) -> None:
+    """By a field, a column that was renamed and one with a dot; their names are in a checkpoint."""
+    table.create("old int, s struct<f: int>, `a.b` int, id int", BY_NAME, cluster="s.f, old, `a.b`")
+    table.run(
+        "ALTER TABLE TABLE_ RENAME COLUMN old TO new", "INSERT INTO TABLE_ VALUES (1, named_struct('f', 2), 3, 4)"
+    )
+    table.checkpoint()
+
+
 def skipping_partitioned(table: Table) -> None:
     table.create("part int, id int", PLAIN, by="part")
     for part in (0, 1):

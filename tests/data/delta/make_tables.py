@@ -75,6 +75,7 @@ TABLES: dict[str, tuple[Make, str]] = {
     "upgraded": (by_log.upgraded, "protocol upgrade, deletion vectors, column mapping by name, in-commit timestamps"),
     "empty": (by_log.empty, "empty table, partitions"),
     "empty_files": (by_log.empty_files, "files without rows"),
+    "clustered": (by_log.clustered, "clustering, column mapping by name, classic checkpoint"),
     "skipping": (by_log.skipping(), "statistics"),
     "skipping_mapped_by_name": (by_log.skipping(BY_NAME), "statistics, column mapping by name"),
     "skipping_mapped_by_id": (by_log.skipping(BY_ID), "statistics, column mapping by id"),

@@ -41,9 +41,9 @@ class Table:
     def __init__(self, spark: SparkSession, path: Path) -> None:
         self.spark, self.path, self.name = spark, path, f"delta.`{path}`"
 
-    def create(self, columns: str, *properties: str, by: str = "") -> None:
+    def create(self, columns: str, *properties: str, by: str = "", cluster: str = "") -> None:
         told = f"TBLPROPERTIES ({', '.join(properties)})" if properties else ""
-        parts = f"PARTITIONED BY ({by})" if by else ""
+        parts = f"PARTITIONED BY ({by})" if by else f"CLUSTER BY ({cluster})" if cluster else ""
         self.run(f"CREATE TABLE TABLE_ ({columns}) USING delta {parts} {told}")
 
     def run(self, *statements: str) -> None:

@@ -14,6 +14,7 @@ import lakescan
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.scan.snapshot import Table
+from tests.tables import DeltaBuilder
 
 COUNTED = Aggregation(
     (),
@@ -132,3 +133,26 @@ def test_the_zone_tells_versions_apart_where_partition_values_are_times_in_it(tm
     )
     assert zoned[0].identity != zoned[1].identity
     assert plain[0].identity == plain[1].identity
+
+
+def test_a_commit_of_another_table_may_have_the_size_and_the_time_of_one_before(tmp_path: Path) -> None:
+    """Clocks of file systems stand still for some milliseconds."""
+    schema = pa.schema([("id", pa.int64())])
+    for name, ids in (("t", [1, 2]), ("other", [8, 9])):
+        table = DeltaBuilder(tmp_path / name, schema)
+        for at, id_ in enumerate(ids):
+            table.append(pa.table({"id": [id_]}))
+            table.set_time(at, ids[0])
+        table.set_time(2, 100)
+    commits = [tmp_path / name / "_delta_log" / f"{2:020d}.json" for name in ("t", "other")]
+    assert len({(commit.stat().st_size, commit.stat().st_mtime_ns) for commit in commits}) == 1
+    opened = lakescan.open(tmp_path / "t")
+    assert ids_above(opened, 0) == [1, 2]
+    shutil.rmtree(tmp_path / "t")
+    (tmp_path / "other").rename(tmp_path / "t")
+    # The statistics of the commit that looks like the one before say that no row is above 8.
+    assert ids_above(opened, 8) == [9]
+
+
+def ids_above(table: Table, bound: int) -> list[int]:
+    return sorted(table.snapshot().scan().filter(f"id > {bound}").build().to_arrow()["id"].to_pylist())

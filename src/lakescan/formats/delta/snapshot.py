@@ -130,6 +130,10 @@ class DeltaSnapshot(ListedSnapshot):
     def properties(self) -> Mapping[str, str]:
         return self._replay.metadata.properties
 
+    def domain(self, name: str) -> str | None:
+        """What the table says under a name of its domain metadata, None where it says nothing."""
+        return self._replay.domain(name)
+
     @property
     def log_state(self) -> LogState:
         protocol, checkpoint = self._replay.protocol, self.segment.checkpoint

@@ -74,6 +74,19 @@ class LogSegment:
         checkpoint = () if self.checkpoint is None else self.checkpoint.files
         return digest((*checkpoint, *(commit.file for commit in self.commits), self.checksum))
 
+    def is_of_one_log(self, other: "LogSegment") -> bool:
+        """Whether nothing that both consist of was written anew. Files of another table may have the same size and time
+        as some of these, and never as all of them."""
+        mine, theirs = self._by_version, other._by_version
+        return all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+
+    @cached_property
+    def _by_version(self) -> dict[tuple[int, str], object]:
+        known: dict[tuple[int, str], object] = {(commit.version, commit.path): commit for commit in self.commits}
+        if self.checkpoint is not None:
+            known[self.checkpoint.version, ""] = self.checkpoint
+        return known
+
     @property
     def shortcuts(self) -> tuple[str, ...]:
         """The checkpoint and the compacted files, by their (first) paths: the log may do without them."""

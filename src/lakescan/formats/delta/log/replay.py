@@ -40,6 +40,7 @@ from lakescan.formats.delta.log.log_segment import LogSegment
 from lakescan.formats.delta.log.names import LOG_FOLDER
 from lakescan.formats.delta.log.opened_once import side_by_side
 from lakescan.formats.delta.log.protocol import Metadata, Protocol
+from lakescan.formats.delta.log.typed_action import TypedAction
 from lakescan.formats.delta.log.whole_actions import repeated_file
 from lakescan.io.storage import Storage
 from lakescan.scan.executors import Executors
@@ -69,7 +70,7 @@ class Replay:
         self._texts: dict[Commit, CommitText] = {}
         self._earlier: LiveFiles | None = None
         self._totals: FileSums | None = None
-        if before is not None and before._fallback is None:
+        if before is not None and before._fallback is None and segment.is_of_one_log(before.segment):
             self._go_on_from(before)
 
     @staticmethod
@@ -82,7 +83,8 @@ class Replay:
     def _go_on_from(self, before: "Replay") -> None:
         """Share what another version has read: its commits and, of the same checkpoint, what was read of that."""
         needed = set(self.segment.commits)
-        self._texts = {commit: text for commit, text in before._texts.items() if commit in needed}
+        # A copy: whoever reads the other version may be reading more of its commits.
+        self._texts = {commit: text for commit, text in before._texts.copy().items() if commit in needed}
         if before.segment.checkpoint is None or before.segment.checkpoint != self.segment.checkpoint:
             return
         self.__dict__ |= {name: before.__dict__[name] for name in _OF_THE_CHECKPOINT if name in before.__dict__}
@@ -129,6 +131,17 @@ class Replay:
     def _state(self) -> tuple[Protocol, Metadata]:
         """Protocol and metadata are the log's own; a checksum only proves or refutes them."""
         return self._or_without(self._read_state, lambda replay: replay._state)
+
+    def domain(self, name: str) -> str | None:
+        """What the table says under a name of its domain metadata, None where it says nothing."""
+        return self._or_without(lambda: self._read_domain(name), lambda replay: replay.domain(name))
+
+    def _read_domain(self, name: str) -> str | None:
+        for action, file in self._newest_first("domainMetadata"):
+            if action.get("domain") == name:
+                removed = bool(action.get("removed"))
+                return None if removed else TypedAction("domainMetadata", action, file).text("configuration")
+        return None
 
     @cached_property
     def live_files(self) -> LiveFiles:
