@@ -44,4 +44,6 @@ ROUNDED = (
 OF_SPARK: Mapping[str, str] = {
     "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), never equal: a "
     "DataFrame of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
+    "min, max and their like of text with a collation, interpreted": "where no code is generated Spark does not copy such "
+    "a text out of the row that it read, and the next row overwrites it, of Parquet too: it is asked with generated code",
 }
