@@ -44,6 +44,8 @@ ROUNDED = (
 OF_SPARK: Mapping[str, str] = {
     "a void column in INTERSECT, EXCEPT or <=> of a join": "Spark joins by coalesce(NULL, NULL), never equal: a "
     "DataFrame of Python rows with a void column gives no row either, and only the copy's NULL literal is folded away",
-    "min, max and their like of text with a collation, interpreted": "where no code is generated Spark does not copy such "
-    "a text out of the row that it read, and the next row overwrites it, of Parquet too: it is asked with generated code",
+    "min, max and their like of text with a collation, interpreted": "where no code is generated Spark does not copy "
+    "such a text out of its row, and the next row overwrites it, of Parquet too: it is asked with generated code",
+    "rows with a NaN in files of pyarrow's": "Spark's Parquet reader skips them by statistics that leave NaN out, so the "
+    "copies have no statistics",
 }

@@ -106,7 +106,8 @@ def test_an_aggregate_that_is_offered_alone_gives_what_it_gives_on_parquet(
     spark: SparkSession, shaped: Callable[[str], str], shape: str, tail: str
 ) -> None:
     questions = [text for text in _pushed() if "nothing" not in text]
-    compare(questions, _ask_one_by_one(spark, shaped(shape), TAILS[tail]), at_once=40, rounded=True).check()
+    some = questions if WHOLE else questions[len(shape + tail) % 5 :: 5]
+    compare(some, _ask_one_by_one(spark, shaped(shape), TAILS[tail]), at_once=24, rounded=True).check()
 
 
 @pytest.mark.parametrize("shape", EACH)

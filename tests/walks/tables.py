@@ -14,10 +14,10 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.matrix.tables import write_copy
 from tests.tables import DeltaBuilder
 
 _TOKEN = re.compile(r"⟪(\w+)(?:@(\d+))?⟫")
@@ -183,7 +183,7 @@ def declare(spark: SparkSession, root: Path) -> None:
 def _copy(spark: SparkSession, root: Path, table: Table, version: int, rows: list[dict[str, Any]]) -> None:
     folder = root / "copies" / f"{table.name}_{version}"
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(_arrow(table, rows), folder / "rows.parquet")
+    write_copy(_arrow(table, rows), folder / "rows.parquet")
     schema = ", ".join(f"{name} {_SPARK[kind]}" for name, kind in table.columns.items())
     frame = spark.read.schema(schema).parquet(str(folder))
     frame.createOrReplaceTempView(f"copy_{table.name}_{version}")
