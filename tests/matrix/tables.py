@@ -306,7 +306,7 @@ def _map_inside(kind: Any, number: int) -> int:
 
 
 def write_copy(rows: pa.Table, file: Path) -> None:
-    """Plain Parquet with nothing to skip by: Spark would drop rows with a NaN, which pyarrow leaves out of statistics."""
+    """Plain Parquet with nothing to skip by: Spark would drop a NaN, which pyarrow leaves out of statistics."""
     pq.write_table(rows, file, write_statistics=False, use_dictionary=False)
 
 
