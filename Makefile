@@ -12,10 +12,10 @@ ARGS ?=
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test azurite lint fmt bench fuzz properties walks clusters s3a shells peers versions docs site release pictures tables example clean
+.PHONY: help setup demo test test-spark test-all check azurite lint fmt bench fuzz properties walks clusters s3a shells peers versions docs site release pictures tables example clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## make .venv, install Lakescan and its tools, find Java
 	@scripts/ensure_java.sh >/dev/null
@@ -23,8 +23,20 @@ setup: $(VENV)/.installed ## make .venv, install Lakescan and its tools, find Ja
 demo: $(VENV)/.installed ## run three queries over the sample table and show what each one skipped
 	@$(WITH_JAVA) $(BIN)/lakescan demo
 
-test: $(VENV)/.installed ## run the tests; ARGS="-k name" picks some
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+# Tests run side by side, a file in one process (tests/tiers.py); ARGS=-n0 runs them one after another.
+PYTEST = $(BIN)/python -m pytest --numprocesses auto
+
+test: $(VENV)/.installed ## run the tests that need no JVM and the core of Spark, 5 minutes; ARGS="-k name" picks some
+	@$(WITH_JAVA) LAKESCAN_FUZZ=$${LAKESCAN_FUZZ:-0.2} $(PYTEST) -m "not spark or core" $(ARGS)
+
+test-spark: $(VENV)/.installed ## run all tests that need a JVM, 12 minutes; ARGS="-k name" picks some
+	@$(WITH_JAVA) $(PYTEST) -m spark $(ARGS)
+
+test-all: $(VENV)/.installed ## run every test with all its examples; ARGS="-k name" picks some
+	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+
+check: lint docs site test-all ## all that must pass before a change lands, 30 minutes: what .ci/run calls
+	@scripts/check_alone.sh
 
 azurite: build/azurite/node_modules/.bin/azurite-blob ## install Azurite (needs npm), so that the tests of Azure's store are not skipped
 
@@ -43,7 +55,7 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.installed $(if $(filter tpch tpcds streams,$(ARGS)),$(PEERS),$(HUDI))/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some, ARGS=tpch runs a suite
-	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
+	@$(WITH_JAVA) PYTHONWARNINGS="error:Lakescan gave up an optimization" $(BIN)/python benchmarks/run.py $(ARGS)
 
 fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARGS="--case 1/logs_v8/7" repeats one
 	@$(BIN)/python -m tests.fuzz $(ARGS)
@@ -107,6 +119,7 @@ tables: example $(VENV)/.installed $(HUDI)/.installed ## write all sample tables
 	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_kinds.py
 	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_indexed.py
 	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_merges.py
+	@$(WITH_JAVA) $(HUDI)/bin/python tests/data/hudi/make_healthy.py
 
 clean: ## remove everything that the targets made
 	rm -rf $(VENV) $(PEERS) $(HUDI) .venv-pyspark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

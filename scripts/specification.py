@@ -405,9 +405,21 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
         ),
         _feature(
             "One query, one version",
-            "By whatever names a query calls a table.",
-            "spark/test_skipping.py",
-            "test_a_query_sees_one_version_by_whatever_names",
+            "By whatever names a query calls a table, whoever made its parts and when; a version that is named stays.",
+            "spark/test_pinned_versions.py",
+            "spark/test_skipping.py::test_a_query_sees_one_version_by_whatever_names",
+            "test_a_version_that_a_path_names_is_not_that_of_the_path_without_it",
+            "test_frames_that_were_made_before_and_after_a_commit_are_one_version_in_a_query",
+            "test_a_frame_without_a_version_follows_the_table_and_one_that_names_it_stays",
+        ),
+        _feature(
+            "Tables made anew",
+            "A table that was deleted and made anew at its path, or copied there, is not taken for the one before.",
+            "formats/delta/test_made_anew.py",
+            "test_a_table_made_anew_is_not_taken_for_the_one_before",
+            "test_a_copy_that_took_another_way_is_told_from_what_it_is_put_in_place_of",
+            "spark/test_pinned_versions.py::"
+            "test_a_table_made_anew_is_read_by_new_queries_and_by_frames_of_the_one_before",
         ),
     ),
     "Stores, options and errors": (

@@ -8,22 +8,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.examples import examples
 from tests.sample_tables import sample_table
 
 if TYPE_CHECKING:
     from tests.emulators import AzureStore, GoogleStore
     from tests.object_store import ObjectStore
 
+pytest_plugins = ["tests.tiers", "tests.progress"]
+
 # These machines are noisy: how long one example took says nothing.
-settings.register_profile("lakescan", deadline=None)
+settings.register_profile("lakescan", deadline=None, max_examples=examples(100))
+settings.register_profile(  # for whoever asks only whether there is a failure (scripts/mutants.py)
+    "unshrunk",
+    settings.get_profile("lakescan"),
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile("lakescan")
+
+# Stores of tests are on this machine, whatever proxy leads out of it.
+for _name in ("NO_PROXY", "no_proxy"):
+    os.environ[_name] = ",".join(filter(None, [os.environ.get(_name), "127.0.0.1", "localhost"]))
 
 # No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# An optimization that fails is an error in the processes that tests start, as it is in pytest's own (`pyproject.toml`).
+os.environ.setdefault("PYTHONWARNINGS", "error:Lakescan gave up an optimization")
 
 # A shell has what it runs in the background ignore Ctrl-C, and so would the processes that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,10 +52,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session with Lakescan installed, small enough for two cores."""
     session = lakescan.session(
-        master="local[2]", spark_sql_shuffle_partitions=2, spark_driver_memory="1g", spark_sql_session_timeZone="UTC"
+        master="local[2]",
+        spark_sql_shuffle_partitions=2,
+        spark_driver_memory="1g",
+        spark_sql_session_timeZone="UTC",
+        spark_sql_warehouse_dir=tmp_path_factory.mktemp("warehouse"),
     )
     yield session
     session.stop()

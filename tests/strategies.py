@@ -5,7 +5,6 @@ reader of ours. Types, nulls, NaN, long strings, partitions, deletion vectors, s
 that are full, cut, partial, without NaN or absent all occur. `duckdb_text` says a filter in DuckDB's SQL.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -32,6 +31,7 @@ from lakescan.predicate import (
     Predicate,
     StartsWith,
 )
+from tests.examples import examples
 from tests.tables import DeltaBuilder
 
 NAN = float("nan")
@@ -78,7 +78,7 @@ _SEEDS = st.integers(0, 2**32)
 def many(cases: int) -> hypothesis_settings:
     """Settings for a property of this many cases; LAKESCAN_FUZZ=20 makes it twenty times as many."""
     return hypothesis_settings(
-        max_examples=cases * int(os.environ.get("LAKESCAN_FUZZ", "1")),
+        max_examples=examples(cases),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
     )

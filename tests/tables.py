@@ -381,6 +381,12 @@ _VECTOR = pa.struct(
 )
 
 
+def _counts(fields: Iterable[pa.Field]) -> pa.DataType:
+    """A count for each column, and for each field of a struct."""
+    kinds = [(field.name, _counts(field.type) if pa.types.is_struct(field.type) else pa.int64()) for field in fields]
+    return pa.struct(kinds)
+
+
 def _checkpoint_schema(parsed: pa.Schema | None) -> pa.Schema:
     add = [
         ("path", pa.string()),
@@ -393,7 +399,7 @@ def _checkpoint_schema(parsed: pa.Schema | None) -> pa.Schema:
     ]
     if parsed is not None:
         bounds = pa.struct(list(parsed))
-        counts = pa.struct([(field.name, pa.int64()) for field in parsed])
+        counts = _counts(parsed)
         kinds = [("numRecords", pa.int64()), ("minValues", bounds), ("maxValues", bounds), ("nullCount", counts)]
         add.append(("stats_parsed", pa.struct(kinds)))
     remove = [("path", pa.string()), ("deletionTimestamp", pa.int64()), ("deletionVector", _VECTOR)]

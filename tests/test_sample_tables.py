@@ -19,6 +19,7 @@ COVERED = {
         column mapping by id; Iceberg compatibility; type widening; Variant; shredded Variant; every primitive type;
         nested types; decimals; dictionaries; data pages of version 2; Parquet in the legacy format;
         timestamps in INT96; timestamps in milliseconds; timestamps in microseconds; timestamps without zone; zones;
+        checkpoint in the old calendar;
         timestamp partitions; partition values of every type; special characters in paths; letter case; insert; update;
         delete; merge; overwrite; restore; optimize; vacuum; vacuum protocol check; time travel; schema evolution;
         partition change; protocol upgrade; in-commit timestamps; statistics; statistics of some columns; empty table;

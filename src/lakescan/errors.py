@@ -240,6 +240,16 @@ class ColumnStatisticsIgnored(UserWarning):
         )
 
 
+class OptimizationFailed(UserWarning):
+    """A pushdown or a shortcut of the planner failed by a fault of Lakescan; the answer is right, and slower to get."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(
+            f"Lakescan gave up an optimization of this query ({name}): {type(error).__name__}: {error}. The answer is "
+            "right without it, and may take longer. Please report this as a bug."
+        )
+
+
 class MissingCommit(LakescanError):
     """The log has a gap: a commit that the version needs is not there."""
 
@@ -596,6 +606,26 @@ class TableReplaced(LakescanError):
         super().__init__(
             f"{location} now holds another table (id {actual}) than the stream has been reading (id {expected}). "
             "Start the stream with a new checkpoint."
+        )
+
+
+class ReplacedWhilePlanned(LakescanError):
+    """A table was made anew at its path between two parts of the planning of one query."""
+
+    def __init__(self, location: str, version: int | str) -> None:
+        super().__init__(
+            f"{location} holds another version {version} than it did when the planning of this query began: it was "
+            "made anew meanwhile. Run the query again."
+        )
+
+
+class ChangedSinceAnalysis(LakescanError):
+    """A table no longer has the columns that a DataFrame was made with."""
+
+    def __init__(self, location: str, version: int | str, what: str) -> None:
+        super().__init__(
+            f"Version {version} of {location} does not have the columns that this DataFrame was made with: {what}. "
+            "A DataFrame that names no version reads the newest one: make it again, or name the version to read."
         )
 
 

@@ -14,7 +14,7 @@ from tests.processes import processes, wait_for
 from tests.spark.connect import ask, server, started
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_server_and_all_of_its_processes(number: signal.Signals) -> None:
     with server("--table", f"orders={ORDERS}") as (process, address):
@@ -27,7 +27,7 @@ def test_a_signal_ends_a_server_and_all_of_its_processes(number: signal.Signals)
         assert wait_for(lambda: not processes(process.pid), 30), processes(process.pid)
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_nothing_is_left_of_a_server_that_is_killed() -> None:
     with server("--table", f"orders={ORDERS}") as (process, address):
         ask(address, "answer['n'] = spark.table('lake.orders').where('quantity > 2').count()")
@@ -36,7 +36,7 @@ def test_nothing_is_left_of_a_server_that_is_killed() -> None:
         assert wait_for(lambda: not processes(process.pid), 60), processes(process.pid)
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_server_whose_java_has_ended_says_so() -> None:
     with server() as (process, _):
         (java,) = [name.split()[0] for name in processes(process.pid) if name.endswith("java")]
@@ -47,7 +47,7 @@ def test_a_server_whose_java_has_ended_says_so() -> None:
         assert err.count("\n") == 1
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_port_that_is_taken_is_told_in_one_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -16,7 +16,7 @@ def java_processes(session: int) -> list[str]:
     return [name for name in processes(session) if "java" in name]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_ctrl_c_ends_a_query_and_its_java(tmp_path: Path) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c WHERE a.amount + b.amount + c.amount < 0"
     rows = tmp_path / "rows"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from shlex import quote
 
 import click
 import pytest
@@ -171,7 +172,7 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_store(name: str) -> None:
 
 
 def test_whoever_closes_the_pipe_is_not_told_of_it() -> None:
-    words = f"{sys.executable} -m lakescan inspect {ORDERS} --json | true"
+    words = f"{quote(sys.executable)} -m lakescan inspect {quote(str(ORDERS))} --json | true"
     process = subprocess.run(["bash", "-c", f"set -o pipefail; {words}"], capture_output=True, text=True, check=False)
     assert (process.returncode, process.stderr) == (0, "")
 

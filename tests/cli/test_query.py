@@ -52,7 +52,7 @@ FOR_SPARK = [
 ]
 
 
-@pytest.mark.parametrize("sql", SMALL)
+@pytest.mark.parametrize("sql", SMALL, ids=lambda sql: sql.replace(str(ORDERS), "orders"))
 def test_a_small_question_is_recognised(sql: str) -> None:
     assert recognised(sql) is not None
 
@@ -73,7 +73,7 @@ def test_a_small_question_starts_no_java() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("sql", SMALL)
+@pytest.mark.parametrize("sql", SMALL, ids=lambda sql: sql.replace(str(ORDERS), "orders"))
 def test_spark_gives_the_same_answer_to_a_small_question(sql: str, command: Command, spark: SparkSession) -> None:
     alone, by_spark = command("query", sql, *T, "--json"), command("query", sql, *T, "--json", "--spark")
     assert (alone.code, by_spark.code, alone.err, by_spark.err) == (0, 0, "", "")
@@ -184,7 +184,7 @@ def test_a_store_that_cannot_be_reached_is_told_without_spark(command: Command) 
     assert (answer.code, answer.out, answer.err.count("\n")) == (STORAGE, "", 1)
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_query_on_spark_says_nothing_but_its_answer(tmp_path: Path) -> None:
     process = started("query", "SELECT max(upper(city)) AS city FROM orders", *T, "--format", "csv")
     out, err = process.communicate(timeout=300)

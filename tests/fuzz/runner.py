@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,10 @@ class _Child:
     def read(self, case: Case) -> Finding:
         process = self._process or self._start()
         assert process.stdin
-        process.stdin.write(f"{case}\n")
-        process.stdin.flush()
+        # One that has died already says so by its reply.
+        with suppress(BrokenPipeError):
+            process.stdin.write(f"{case}\n")
+            process.stdin.flush()
         place: dict[str, Any] = {"file": "", "what": "before anything was damaged"}
         given = self._reply()
         if isinstance(given, dict):

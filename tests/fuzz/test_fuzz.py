@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tests.examples import examples
 from tests.sample_tables import sample_tables
 from tests.tables import DeltaBuilder
 
@@ -16,7 +17,7 @@ from .runner import run
 from .samples import Case, Sample
 from .verdicts import BUGS, COULD_TELL, CRASH, EXCEPTION, NAMED, OTHER_ROWS, SAME, judge
 
-_READS = 240
+_READS = examples(240)
 
 
 @pytest.mark.timeout(600)

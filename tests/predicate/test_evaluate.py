@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakescan.predicate import FALSE, TRUE, Constant, Predicate, bind, col, evaluate, parse
+from tests.examples import examples
 
 from .strategies import NAN, SCHEMA, predicates, rows, table_of, truth
 
@@ -21,14 +22,14 @@ def on(values: list[Any], kind: pa.DataType, predicate: Predicate) -> list[bool 
     return answers(predicate, pa.table({"a": pa.array(values, kind)}))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(predicates(), rows())
 def test_every_row_gets_the_answer_of_a_row_by_row_interpreter(predicate: Predicate, given_rows: list[Any]) -> None:
     table = table_of(given_rows)
     assert answers(predicate, table) == [truth(predicate, row) for row in table.to_pylist()]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(predicates(), rows(), st.integers(0, 6))
 def test_chunks_and_batches_get_the_answer_of_the_whole(predicate: Predicate, given_rows: list[Any], cut: int) -> None:
     table = table_of(given_rows)
@@ -40,7 +41,7 @@ def test_chunks_and_batches_get_the_answer_of_the_whole(predicate: Predicate, gi
 
 
 @given(predicate=predicates(), given_rows=rows(), times=st.sampled_from([1, 3]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_text_in_dictionaries_gets_the_answer_of_text(predicate: Predicate, given_rows: list[Any], times: int) -> None:
     (batch,) = table_of(given_rows * times).combine_chunks().to_batches() or [None]
     if batch is None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakescan.predicate import FALSE, TRUE, Bounds, Column, Constant, Predicate, bind, col, evaluate, may_match, parse
+from tests.examples import examples
 
 from .strategies import COLUMNS, NAN, SCHEMA, pool, predicates, rows, sort_key, table_of, value_at
 
@@ -81,7 +82,7 @@ def _poorer(draw: st.DrawFn, kind: pa.DataType, bound: Any, is_low: bool) -> Any
     return bound
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=examples(700), deadline=None)
 @given(predicates(), st.lists(rows(4), max_size=4), st.data())
 def test_a_skipped_file_holds_no_row_that_is_wanted(
     predicate: Predicate, groups: list[list[dict[str, Any]]], data: st.DataObject
@@ -95,7 +96,7 @@ def test_a_skipped_file_holds_no_row_that_is_wanted(
         assert keep or True not in evaluate(bound, table_of(group)).to_pylist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(-5, 5), st.integers(-5, 5), st.integers(-8, 8), st.sampled_from(["=", "<>", "<", "<=", ">", ">="]))
 def test_exact_integer_bounds_keep_a_file_only_if_some_value_between_them_matches(
     one: int, other: int, value: int, op: str

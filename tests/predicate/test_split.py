@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -7,8 +8,10 @@ from lakescan.predicate import (
     FALSE,
     TRUE,
     And,
+    Column,
     Comparison,
     Constant,
+    Literal,
     Not,
     Or,
     Predicate,
@@ -22,6 +25,7 @@ from lakescan.predicate import (
     split_by_columns,
 )
 from lakescan.predicate.split import combine, negate
+from tests.examples import examples
 
 from .strategies import SCHEMA, predicates, rows, table_of
 
@@ -40,7 +44,7 @@ def nots_are_over_leaves(predicate: Predicate) -> bool:
             return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(predicates(), rows())
 def test_pushing_not_inwards_changes_no_answer(predicate: Predicate, given_rows: list[Any]) -> None:
     table = table_of(given_rows)
@@ -50,7 +54,7 @@ def test_pushing_not_inwards_changes_no_answer(predicate: Predicate, given_rows:
     assert evaluate(bind(negate(predicate), SCHEMA), table) == evaluate(bind(Not(predicate), SCHEMA), table)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(predicates(), rows())
 def test_splitting_by_columns_loses_nothing(predicate: Predicate, given_rows: list[Any]) -> None:
     table = table_of(given_rows)
@@ -91,3 +95,18 @@ def test_thousands_of_parts_do_not_nest_thousands_deep() -> None:
     many = combine(Or, [col("a") == number for number in range(5000)])
     table = pa.table({"a": [4999, 5000]})
     assert evaluate(bind(many, table.schema), table).to_pylist() == [True, False]
+
+
+def test_conditions_that_come_one_by_one_do_not_nest_as_deep() -> None:
+    whole: Predicate = TRUE
+    for at in range(500):
+        whole = conjoin([whole, Comparison("<>", Column(("id",)), Literal(at, pa.int64()))])
+
+    assert max(depths(whole)) <= 10
+
+
+def depths(predicate: Predicate, depth: int = 0) -> Iterator[int]:
+    yield depth
+    if isinstance(predicate, And):
+        yield from depths(predicate.left, depth + 1)
+        yield from depths(predicate.right, depth + 1)

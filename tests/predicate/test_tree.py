@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakescan.predicate import Column, Comparison, In, Literal, Not, Predicate, StartsWith, col, columns_of
+from tests.examples import examples
 
 from .strategies import COLUMNS, NAN, literals, predicates
 
@@ -17,7 +18,7 @@ def test_texts_are_equal_exactly_when_predicates_are(left: Predicate, right: Pre
     assert left != right or hash(left) == hash(right)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.data())
 def test_literals_print_alike_only_when_type_and_value_are_alike(data: st.DataObject) -> None:
     left, right = (data.draw(literals(data.draw(st.sampled_from(list(COLUMNS.values()))))) for _ in range(2))

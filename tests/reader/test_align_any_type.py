@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakescan.reader.align import align, find_field
+from tests.examples import examples
 
 from .shapes import FIELD_ID, shapes
 
@@ -24,7 +25,7 @@ def with_id(name: str, type_: pa.DataType, number: int) -> pa.Field:
 
 @pytest.mark.parametrize("mode", ["none", "name", "id"])
 @given(data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_any_nested_column_shows_the_tables_values_however_the_file_holds_them(mode: str, data: st.DataObject) -> None:
     shape = data.draw(shapes(mode))
     rows = data.draw(st.lists(shape.values, max_size=6))

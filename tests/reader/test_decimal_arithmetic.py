@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lakescan.predicate import Call, Column, Expression, Literal
 from lakescan.reader.decimal_arithmetic import computed, decimal_type, decimals, largest, unscaled
+from tests.examples import examples
 
 ONE = Literal(Decimal(1), pa.decimal128(1, 0))
 PRICE, PART, NUMBER = Column(("price",)), Column(("part",)), Column(("number",))
@@ -72,7 +73,7 @@ def by_python(value: Expression, row: dict[str, Any]) -> Any:
 
 
 @given(made=expressions())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_values_are_those_of_exact_arithmetic_or_an_error(
     made: tuple[Expression, dict[str, tuple[pa.Decimal128Type, list[Decimal | None]]]],
 ) -> None:

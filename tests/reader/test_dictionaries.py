@@ -15,6 +15,7 @@ from lakescan.predicate import TRUE, Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.reader.dictionaries import decoded, with_dictionary
 from lakescan.reader.parquet_file import ParquetRows
+from tests.examples import examples
 from tests.tables import DeltaBuilder
 
 TEXTS = st.lists(st.none() | st.sampled_from(["", "a", "ab", "b", "ä"]), min_size=1, max_size=40)
@@ -39,7 +40,7 @@ def rows_of(file: Path, filtered: frozenset[str]) -> list[pa.RecordBatch]:
 
 @pytest.mark.parametrize("filter_", FILTERS)
 @given(texts=TEXTS, deleted=st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_a_filter_gives_the_rows_that_it_gives_of_plain_text(
     filter_: str, texts: list[str | None], deleted: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -57,7 +58,7 @@ def test_a_filter_gives_the_rows_that_it_gives_of_plain_text(
 
 
 @given(texts=TEXTS, where=st.sampled_from(["TRUE", "s <> 'a'", "id > 1 OR s IS NULL", "id > 4"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_groups_by_text_are_those_of_plain_text(
     texts: list[str | None], where: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -12,6 +12,7 @@ from lakescan.errors import CorruptDataFile, MissingDataFile, SchemaMismatch
 from lakescan.io.storage import Storage
 from lakescan.predicate import TRUE, Column, Comparison, Literal
 from lakescan.reader.parquet_file import ParquetRows
+from tests.examples import examples
 
 from .shapes import FIELD_ID, shapes
 
@@ -33,7 +34,7 @@ def read(file: Path, schema: pa.Schema, source: pa.Schema | None = None) -> pa.T
 
 @pytest.mark.parametrize("mode", ["none", "name", "id"])
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_nested_column_comes_out_of_parquet_with_the_tables_values(
     mode: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

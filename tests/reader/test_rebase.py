@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
@@ -28,6 +28,7 @@ def _dates(days: list[int | None]) -> pa.Array:
 
 
 @given(st.dates(date(1, 1, 1), date(1582, 10, 4)))
+@example(date(1582, 10, 4))
 def test_a_date_before_the_cutover_keeps_its_year_month_and_day(meant: date) -> None:
     dates = rebased(_dates([_julian_day_number(meant.year, meant.month, meant.day), None]), LEGACY)
     assert dates.cast(pa.int32()).to_pylist() == [meant.toordinal() - EPOCH, None]

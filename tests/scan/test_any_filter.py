@@ -4,6 +4,7 @@ import tempfile
 from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -17,19 +18,22 @@ from lakescan.scan.planning import at_run_time
 from lakescan.scan.settings import Settings
 from tests.strategies import RandomTable, duckdb_text, filters, many, tables
 
+if TYPE_CHECKING:  # Hypothesis keeps what an annotation names for ever, and DuckDB then complains when Python ends.
+    from duckdb import DuckDBPyConnection
+
 ON = Settings()
 SWITCHES = [field.name for field in fields(Settings) if isinstance(getattr(ON, field.name), bool)]
 OFF = replace(ON, **dict.fromkeys(SWITCHES, False))
 
 
 @pytest.fixture(scope="module")
-def database() -> duckdb.DuckDBPyConnection:
+def database() -> "DuckDBPyConnection":
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 
 
-def as_duckdb_has_it(database: duckdb.DuckDBPyConnection, table: RandomTable, predicate: Predicate) -> pa.Table:
+def as_duckdb_has_it(database: "DuckDBPyConnection", table: RandomTable, predicate: Predicate) -> pa.Table:
     rows = table.rows()  # noqa: F841, DuckDB finds it by its name
     return pa.table(database.sql(f"SELECT * FROM rows WHERE {duckdb_text(predicate)}"))
 
@@ -40,9 +44,7 @@ def in_order(rows: pa.Table) -> list[str]:
 
 @given(data=st.data())
 @many(250)
-def test_a_filtered_scan_gives_the_rows_that_duckdb_gives(
-    data: st.DataObject, database: duckdb.DuckDBPyConnection
-) -> None:
+def test_a_filtered_scan_gives_the_rows_that_duckdb_gives(data: st.DataObject, database: "DuckDBPyConnection") -> None:
     table = data.draw(tables())
     predicates = data.draw(filters(table.schema))
     random = Random(data.draw(st.integers(0, 2**32)))
@@ -62,7 +64,7 @@ def test_a_filtered_scan_gives_the_rows_that_duckdb_gives(
 @given(data=st.data())
 @many(120)
 def test_what_only_skips_and_what_is_found_at_run_time_keep_every_row_that_matches(
-    data: st.DataObject, database: duckdb.DuckDBPyConnection
+    data: st.DataObject, database: "DuckDBPyConnection"
 ) -> None:
     table = data.draw(tables())
     with tempfile.TemporaryDirectory() as root:

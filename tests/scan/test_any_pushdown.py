@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -25,12 +25,15 @@ from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from tests.strategies import PARTITIONS, RandomTable, duckdb_text, filters, many, tables
 
+if TYPE_CHECKING:  # Hypothesis keeps what an annotation names for ever, and DuckDB then complains when Python ends.
+    from duckdb import DuckDBPyConnection
+
 RANDOM = st.integers(0, 2**32).map(Random)
 SWITCHES = [Settings(), Settings(aggregates=False)]
 
 
 @pytest.fixture(scope="module")
-def duck() -> duckdb.DuckDBPyConnection:
+def duck() -> "DuckDBPyConnection":
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     return connection
@@ -67,7 +70,7 @@ def wheres(schema: pa.Schema) -> st.SearchStrategy[list[Predicate]]:
 @given(data=st.data(), table=tables(), random=RANDOM)
 @many(120)
 def test_an_aggregate_is_that_of_the_rows(
-    data: st.DataObject, table: RandomTable, random: Random, duck: duckdb.DuckDBPyConnection
+    data: st.DataObject, table: RandomTable, random: Random, duck: "DuckDBPyConnection"
 ) -> None:
     rows = table.rows()
     with TemporaryDirectory() as root:
@@ -91,7 +94,7 @@ def test_an_aggregate_is_that_of_the_rows(
 @given(data=st.data(), table=tables(), random=RANDOM)
 @many(100)
 def test_a_limit_gives_so_many_rows_of_the_table_and_an_offset_leaves_so_many_out(
-    data: st.DataObject, table: RandomTable, random: Random, duck: duckdb.DuckDBPyConnection
+    data: st.DataObject, table: RandomTable, random: Random, duck: "DuckDBPyConnection"
 ) -> None:
     rows = table.rows()
     with TemporaryDirectory() as root:
@@ -113,7 +116,7 @@ def test_a_limit_gives_so_many_rows_of_the_table_and_an_offset_leaves_so_many_ou
 @given(data=st.data(), table=tables(), random=RANDOM)
 @many(120)
 def test_the_first_rows_by_an_order_are_the_first_of_the_table(
-    data: st.DataObject, table: RandomTable, random: Random, duck: duckdb.DuckDBPyConnection
+    data: st.DataObject, table: RandomTable, random: Random, duck: "DuckDBPyConnection"
 ) -> None:
     rows = table.rows()
     with TemporaryDirectory() as root:
@@ -138,7 +141,7 @@ def test_the_first_rows_by_an_order_are_the_first_of_the_table(
 
 
 def aggregated_by_duckdb(
-    duck: duckdb.DuckDBPyConnection, rows: pa.Table, where: Predicate, how: Aggregation
+    duck: "DuckDBPyConnection", rows: pa.Table, where: Predicate, how: Aggregation
 ) -> list[tuple[Any, ...]]:
     keys = [f'"{key.path[0]}"' for key in how.keys]
     functions = [_duckdb_function(aggregate) for aggregate in how.aggregates]
@@ -147,7 +150,7 @@ def aggregated_by_duckdb(
     return fetched(duck, query, rows)
 
 
-def fetched(duck: duckdb.DuckDBPyConnection, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
+def fetched(duck: "DuckDBPyConnection", query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
     """What DuckDB makes of the rows, which the query calls `rows`."""
     return [tuple(row.values()) for row in pa.table(duck.sql(query)).to_pylist()]
 

@@ -8,8 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -35,6 +35,9 @@ from tests.scan.test_any_pushdown import (
     texts,
 )
 from tests.strategies import RandomTable, duckdb_text, filters, many, tables
+
+if TYPE_CHECKING:  # Hypothesis keeps what an annotation names for ever, and DuckDB then complains when Python ends.
+    from duckdb import DuckDBPyConnection
 from tests.tables import DeltaBuilder
 
 __all__ = ["duck"]
@@ -126,7 +129,7 @@ def test_whatever_is_asked_of_a_sample_is_asked_of_the_rows_of_its_files(
     random: Random,
     fraction: float,
     seed: int,
-    duck: duckdb.DuckDBPyConnection,
+    duck: "DuckDBPyConnection",
 ) -> None:
     with TemporaryDirectory() as root:
         built = table.write(Path(root) / "t")

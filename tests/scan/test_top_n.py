@@ -52,6 +52,15 @@ def test_where_a_further_sort_column_decides_equal_files_are_kept(tmp_path: Path
     assert kept(tmp_path, [[5, 5], [5, 5], [6, 6]], 2, *by_both) == [1]
 
 
+def test_where_nothing_is_known_of_a_further_sort_column_equal_files_are_kept(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, pa.schema([("v", pa.int64()), ("x", pa.binary())]))
+    for v, x in [(5, b"b"), (5, b"a"), (6, b"a")]:
+        table.append(pa.table({"v": [v, v], "x": [x, x]}))
+    scan = lakescan.open(tmp_path).snapshot().scan().first(2, ASC, SortColumn(Column(("x",)))).build()
+    assert len(scan.files()) == 2
+    assert b"a" in scan.to_arrow()["x"].to_pylist()
+
+
 def test_nulls_first_keeps_files_that_may_have_nulls(tmp_path: Path) -> None:
     assert kept(tmp_path, [[1, 2], [8, None], [5, 6]], 1, ASC) == [0, 1]
 

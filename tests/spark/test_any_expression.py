@@ -1,7 +1,6 @@
 """Whatever expression Spark's V2 translation can make, over columns of every type: the same answer with and without
 pushdown, and never an error of ours."""
 
-import os
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -17,12 +16,12 @@ from lakescan.scan.settings import setting_names
 from lakescan.spark.dsv2 import scan_builder
 from lakescan.spark.dsv2.predicates import read_expressions
 from lakescan.types.schema import VARIANT
+from tests.examples import seeds
 from tests.spark.expressions import FUNCTIONS, LITERALS, Words
 from tests.tables import DeltaBuilder, spark_field
 
 pytestmark = pytest.mark.spark
 OFF = {name: False for name in setting_names() if ".pushdown." in name}
-TIMES = int(os.environ.get("LAKESCAN_FUZZ", "1"))
 UTC = timezone.utc
 
 INNER = pa.struct([pa.field("z", pa.int32(), nullable=False), pa.field("w", pa.float64())])
@@ -220,7 +219,7 @@ def test_every_function_of_the_translation_gives_the_same_rows_with_and_without_
     assert wanted - pushed == set()
 
 
-@pytest.mark.parametrize("seed", range(25 * TIMES))
+@pytest.mark.parametrize("seed", seeds(25))
 def test_a_random_filter_gives_the_same_rows_with_and_without_pushdown(
     spark: SparkSession, views: tuple[str, str], seed: int
 ) -> None:
@@ -234,7 +233,7 @@ def test_a_random_filter_gives_the_same_rows_with_and_without_pushdown(
 AGGREGATES = ["min({e})", "max({e})", "count({e})", "count(DISTINCT {e})"]
 
 
-@pytest.mark.parametrize("seed", range(12 * TIMES))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_a_random_aggregate_or_group_gives_the_same_rows_with_and_without_pushdown(
     spark: SparkSession, views: tuple[str, str], seed: int
 ) -> None:
@@ -256,7 +255,7 @@ def test_a_random_aggregate_or_group_gives_the_same_rows_with_and_without_pushdo
     _same(spark, views, f"SELECT {keys}{given} FROM TABLE WHERE {condition}{grouped}")
 
 
-@pytest.mark.parametrize("seed", range(8 * TIMES))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_a_random_order_gives_the_same_first_rows_with_and_without_pushdown(
     spark: SparkSession, views: tuple[str, str], seed: int
 ) -> None:
@@ -270,7 +269,7 @@ def test_a_random_order_gives_the_same_first_rows_with_and_without_pushdown(
     _same(spark, views, f"SELECT id, st.x FROM TABLE ORDER BY {by} {direction}, id LIMIT {limit}")
 
 
-@pytest.mark.parametrize("seed", range(4 * TIMES))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_a_random_join_gives_the_same_rows_with_and_without_pushdown(
     spark: SparkSession, views: tuple[str, str], seed: int
 ) -> None:

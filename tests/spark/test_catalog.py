@@ -117,10 +117,10 @@ def test_sql_reads_the_version_of_a_moment(spark: SparkSession, orders: DeltaBui
     assert lakescan.read(spark, orders.path, timestamp=moment).count() == 1
 
 
-def test_a_dataframe_stays_at_the_version_it_was_made_at(spark: SparkSession, orders: DeltaBuilder) -> None:
-    frame = lakescan.read(spark, orders.path)
+def test_a_dataframe_follows_the_table_unless_it_names_a_version(spark: SparkSession, orders: DeltaBuilder) -> None:
+    frame, named = lakescan.read(spark, orders.path), lakescan.read(spark, orders.path, version=2)
     orders.append(pa.table({"id": [3]}), partition={"day": "2024-01-03"})
-    assert frame.count() == 2
+    assert (frame.count(), named.count()) == (3, 2)
     assert lakescan.read(spark, orders.path).count() == 3
     assert spark.sql(f"SELECT count(*) AS n FROM delta.`{orders.path}`").collect()[0].n == 3
 

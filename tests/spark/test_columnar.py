@@ -113,6 +113,7 @@ print("ANSWER", counted)
 """
 
 
+@pytest.mark.own_jvm
 def test_every_context_and_every_session_of_a_process_has_the_class(people: DeltaBuilder, tmp_path: Path) -> None:
     # A session with artifacts of its own has a class loader of its own on executors.
     artifact = tmp_path / "own.py"

@@ -116,13 +116,13 @@ def answer(lake: Path) -> dict[str, Any]:
     return ran(lake)
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_tables_of_a_folder_a_mapping_and_a_file_are_read_by_name(answer: dict[str, Any]) -> None:
     counts = ("folder", "default", "namespace", "deep", "given", "far", "file", "options of a file", "stream")
     assert [answer[name] for name in counts] == [1, 1, 2, 3, 10, 20, 20, 10, 1]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_tables_and_namespaces_are_listed(answer: dict[str, Any]) -> None:
     assert answer["tables"] == answer["listed"] == ["given", "orders"]
     assert answer["tables of db"] == answer["listed in db"] == ["Trips"]
@@ -131,7 +131,7 @@ def test_tables_and_namespaces_are_listed(answer: dict[str, Any]) -> None:
     assert answer["described"] == "id"
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_another_session_has_the_catalog_the_functions_and_the_paths_with_no_call(answer: dict[str, Any]) -> None:
     assert (answer["other"], answer["function of another"], answer["path of another"]) == (2, 2, 20)
     assert (answer["current"], answer["current tables"]) == (2, ["Trips"])
@@ -139,7 +139,7 @@ def test_another_session_has_the_catalog_the_functions_and_the_paths_with_no_cal
     assert not answer["attached in another"]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_configured_catalog_only_reads_and_says_what_is_wrong_with_its_settings(answer: dict[str, Any]) -> None:
     assert "TABLE_OR_VIEW_NOT_FOUND" in answer["missing"]
     assert "nowhere" in answer["missing namespace"]

@@ -141,7 +141,7 @@ def firsts(address: str, orders: DeltaBuilder) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_client_without_lakescan_reads_tables_by_name_format_and_path(reads: dict[str, Any]) -> None:
     everything = list(range(30))
     assert not reads["importable"]
@@ -152,21 +152,21 @@ def test_a_client_without_lakescan_reads_tables_by_name_format_and_path(reads: d
     assert reads["attached"] == 30
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_client_sees_the_names_and_namespaces_that_the_server_was_given(reads: dict[str, Any]) -> None:
     assert reads["tables"] == reads["listed"] == ["orders", "vectors_mapped"]
     assert reads["tables of sales"] == ["orders"]
     assert reads["namespaces"] == ["default", "inner", "sales"]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_clients_point_query_plans_one_file_and_reads_one_column(reads: dict[str, Any]) -> None:
     assert reads["point"] == ["name 15"]
     assert "files=[1]" in reads["plan"]
     assert "filter=[id IS NOT NULL AND id = 15]" in reads["plan"]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_client_travels_in_time_and_reads_changes(reads: dict[str, Any]) -> None:
     assert reads["version"] == list(range(10))
     assert reads["version of a name"] == list(range(20))
@@ -175,24 +175,24 @@ def test_a_client_travels_in_time_and_reads_changes(reads: dict[str, Any]) -> No
     assert reads["history"] == [3, 2, 1, 0]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_clients_streams_read_every_row_and_a_batchs_function_has_the_servers_names(reads: dict[str, Any]) -> None:
     assert reads["stream"] == reads["foreachBatch"] == list(range(30))
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_every_clients_session_has_everything_whatever_it_asks_first(firsts: dict[str, Any]) -> None:
     expected = {"name": 30, "function": 4, "statement": 1, "format": 30, "list": 2, "expression": 29}
     assert {name: firsts[name] for name in expected} == expected
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_name_that_a_client_attaches_is_its_own(firsts: dict[str, Any]) -> None:
     assert firsts["mine"]
     assert not firsts["mine elsewhere"]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_clients_mistake_is_told_in_one_sentence(firsts: dict[str, Any]) -> None:
     assert firsts["error"].startswith("[LAKESCAN_TABLE_NOT_FOUND] No table at /no/such/table")
     assert "JVM stacktrace" not in firsts["error"]
@@ -231,7 +231,7 @@ answer["bad option"] = error(lakescan.read, spark, path, options={"versionAsof2"
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_on_a_client_with_lakescan_its_functions_do_what_they_do_in_a_classic_session(
     address: str, orders: DeltaBuilder, tmp_path: Path
 ) -> None:
@@ -269,7 +269,7 @@ answer = {
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_server_without_lakescan_is_told_by_name(orders: DeltaBuilder) -> None:
     # Spark starts a server of its own for such an address.
     answer = ask("local[1]", WITHOUT_A_SERVERS_LAKESCAN, orders.path, has_lakescan=True)
@@ -293,7 +293,7 @@ server.stop()
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_server_whose_application_spark_has_ended_says_so_and_leaves_no_client_waiting() -> None:
     done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr[-3000:]

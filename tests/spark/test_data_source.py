@@ -85,10 +85,12 @@ def test_a_hudi_table_is_read_by_its_formats_name(spark: SparkSession, sample: C
         spark.read.format("delta").load(path)
 
 
-def test_a_dataframe_stays_at_the_version_it_was_made_at(spark: SparkSession, table: DeltaBuilder) -> None:
+def test_a_dataframe_follows_the_table_unless_it_names_a_version(spark: SparkSession, table: DeltaBuilder) -> None:
     frame = spark.read.format("delta").load(table.path)
+    named = spark.read.format("delta").option("versionAsOf", table.version).load(table.path)
     table.append(rows(9))
-    assert ids(frame) == [2, 3, 4, 5]
+    assert ids(frame) == [2, 3, 4, 5, 9]
+    assert ids(named) == [2, 3, 4, 5]
     assert ids(spark.read.format("delta").load(table.path)) == [2, 3, 4, 5, 9]
 
 
@@ -174,6 +176,7 @@ third.stop()
 """
 
 
+@pytest.mark.own_jvm
 def test_the_names_are_there_when_a_context_has_ended_and_another_begun(sample: Callable[[str], Path]) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "PYSPARK_PYTHON"}
     number = len(sample_table("vectors_mapped").rows)

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 import lakescan
 from lakescan.predicate import Call, Column, Literal
-from lakescan.spark.dsv2.pushed_filters import FilterRules
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
+from lakescan.spark.dsv2.pushed_filters import FilterRules, Taken
 from tests.tables import DeltaBuilder
 
 FIVE = Call("=", (Column(("y",)), Literal(5, pa.int64())))
@@ -19,13 +20,13 @@ def test_a_filter_behind_one_that_may_fail_drops_no_row_and_is_left_to_spark(tmp
     table.append(pa.table({"x": [0, 1], "y": [1, 5]}))
     table.append(pa.table({"x": [0, 0], "y": [7, 8]}))
     snapshot = lakescan.open(table.path).snapshot()
-    rules, wanted = FilterRules(json.loads(snapshot.schema_json), "UTC"), snapshot.scan()
+    rules, wanted = FilterRules(ComparableColumns(json.loads(snapshot.schema_json)), "UTC"), snapshot.scan()
     assert rules.may_fail(DIVIDED, wanted)
     assert not rules.may_fail(FIVE, wanted)
-    first, claimed = rules.take(FIVE, wanted)
-    assert claimed
-    assert first.build().to_arrow().to_pylist() == [{"x": 1, "y": 5}]
-    behind, claimed = rules.take(FIVE, wanted, unfailing=False)
-    assert not claimed
+    first = rules.take(FIVE, wanted)
+    assert first.is_claimed
+    assert Taken.together([first], wanted).build().to_arrow().to_pylist() == [{"x": 1, "y": 5}]
+    behind = rules.take(FIVE, wanted, unfailing=False)
+    assert not behind.is_claimed
     # The file without a 5 is skipped, as Delta Spark skips it; of the other, Spark sees the row that fails.
-    assert behind.build().to_arrow().to_pylist() == [{"x": 0, "y": 1}, {"x": 1, "y": 5}]
+    assert Taken.together([behind], wanted).build().to_arrow().to_pylist() == [{"x": 0, "y": 1}, {"x": 1, "y": 5}]

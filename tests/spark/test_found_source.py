@@ -68,7 +68,7 @@ def test_what_pyspark_imports_in_every_application_imports_next_to_nothing() -> 
     assert done.stdout.strip() == "['pyspark_lakescan']"
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_session_without_any_call_reads_batches_and_streams(table: DeltaBuilder, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CLASSIC, table.path, str(tmp_path / "checkpoint")],
@@ -86,7 +86,7 @@ def test_a_session_without_any_call_reads_batches_and_streams(table: DeltaBuilde
     assert "No table at /no/such/table" in answer["error"]
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_connect_server_without_any_call_reads_too(table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     # Spark starts a server of its own for such an address.

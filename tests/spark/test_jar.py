@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from tests.spark.connect import ask
 from tests.spark.drivers import HOME, Driver, driver, environment, free_port
 from tests.tables import DeltaBuilder
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.own_jvm, pytest.mark.timeout(500)]
 SCHEMA = pa.schema([("id", pa.int64())])
 ALL = pytest.mark.skipif(
     not os.environ.get("LAKESCAN_SHELLS"), reason="LAKESCAN_SHELLS=1 (make shells) tests applications of Java's too"
@@ -63,33 +64,68 @@ def test_the_jar_is_one_file_with_classes_and_says_which_are_for_sessions(jar: s
     assert {"lakescan/LakeCatalog.class", "delta/DefaultSource.class", "hudi/DefaultSource.class"} <= names
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where an interpreter is to be, and is not yet."""
-    return tmp_path_factory.mktemp("python") / "python"
+class Shells:
+    """The shell that the tests share, and its interpreter; another one where a test has ended it or needs a new one."""
+
+    def __init__(self, settings: dict[str, str], folders: pytest.TempPathFactory) -> None:
+        self.python = folders.mktemp("python") / "python"
+        self._settings = {**settings, "spark.lakescan.python": str(self.python)}
+        self._folders = folders
+        self._shell: Driver | None = None
+        self._running = ExitStack()
+
+    def without_python(self) -> Driver:
+        """One that has not found its interpreter yet."""
+        self.stop()
+        self.python.unlink(missing_ok=True)
+        return self._living()
+
+    def with_python(self) -> Driver:
+        self.write_python('"$@"')
+        return self._living()
+
+    def write_python(self, arguments: str) -> None:
+        self.python.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}\n')
+        self.python.chmod(0o755)
+
+    def stop(self) -> None:
+        self._running.close()
+        self._shell = None
+
+    def _living(self) -> Driver:
+        if self._shell is None or self._shell.process.poll() is not None:
+            self.stop()
+            starting = driver(self._folders.mktemp("shell"), "spark-sql", settings=self._settings)
+            self._shell = self._running.enter_context(starting)
+        return self._shell
 
 
 @pytest.fixture(scope="module")
-def shell(settings: dict[str, str], python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    given = {**settings, "spark.lakescan.python": str(python)}
-    with driver(tmp_path_factory.mktemp("shell"), "spark-sql", settings=given) as running:
-        yield running
+def shells(settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shells]:
+    made = Shells(settings, tmp_path_factory)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def shell(shells: Shells) -> Driver:
+    return shells.with_python()
 
 
 def test_a_shell_names_an_interpreter_that_is_missing_or_lacks_lakescan_and_goes_on_when_it_is_there(
-    shell: Driver, python: Path
+    shells: Shells,
 ) -> None:
+    shell, python = shells.without_python(), shells.python
     setting = "Set spark.lakescan.python to an interpreter in which pip install 'lakescan[spark]' was done."
     shell.tell("SELECT concat('first ', count(*)) FROM lake.orders;")
     (sentence,) = _sentences(shell.says(setting))
     assert f"and the interpreter {python} cannot be started" in sentence
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
-    python.chmod(0o755)
+    shells.write_python('-I -S "$@"')
     shell.tell("SELECT concat('second ', count(*)) FROM lake.orders;")
     (sentence,) = _sentences(shell.says("No module named")) - {sentence}
     assert f"and {python} ended with 1" in sentence
     assert sentence.endswith(setting)
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    shells.write_python('"$@"')
     shell.tell("SELECT concat('third ', count(*)) FROM lake.orders;")
     said = shell.says("third 30")
     assert "first 30" not in said
@@ -120,6 +156,8 @@ def test_a_shell_reads_by_name_version_path_and_function_and_pushes_filters(shel
 
 
 def test_nothing_is_left_of_a_shell_that_ends(shell: Driver) -> None:
+    shell.tell("SELECT concat('counted ', count(*)) FROM lake.orders;")
+    shell.says("counted 30")
     assert len(shell.beside()) == 1
     shell.tell("exit;")
     assert shell.process.wait(60) == 0

@@ -132,7 +132,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return answer
 
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.own_jvm, pytest.mark.timeout(1800)]
 
 
 def test_threads_and_sockets_do_not_grow_with_queries(session: dict[str, Any]) -> None:

@@ -295,6 +295,7 @@ def test_the_optimizer_knows_rows_columns_and_the_bytes_of_the_columns_read(
     assert one < all_bytes / 3
 
 
+@pytest.mark.own_jvm
 def test_a_limit_makes_no_noise_in_the_workers(table: DeltaBuilder) -> None:
     script = (
         "import sys, lakescan\n"

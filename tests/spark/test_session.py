@@ -72,7 +72,7 @@ print("ANSWER", lakescan.read(spark, sys.argv[1]).count())
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_session_that_runs_already_gets_lakescan_and_its_workers_the_drivers_interpreter(
     sample: Callable[[str], Path],
 ) -> None:

@@ -262,6 +262,7 @@ def in_a_metastore(*arguments: object) -> Any:
     return json.loads(done.stdout.split("ANSWER")[1])
 
 
+@pytest.mark.own_jvm
 @pytest.mark.timeout(900)
 def test_names_in_a_hive_metastore_are_read_in_every_process_and_no_folder_is_deleted(
     tmp_path: Path, sample: Callable[[str], Path]

@@ -332,6 +332,7 @@ spark.stop()
 """
 
 
+@pytest.mark.own_jvm
 @LIMITS
 @pytest.mark.timeout(600)
 def test_a_killed_driver_started_again_gives_each_row_exactly_once(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ answer(lakescan.session(**settings, **{"spark.python.daemon.module": "chosen_dae
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_files_with_lakescan_in_them_and_a_daemon_that_is_chosen_are_used(table: DeltaBuilder, tmp_path: Path) -> None:
     (tmp_path / "chosen_daemon.py").write_text("from pyspark.daemon import manager\n\nmanager()\n")
     others, own = tmp_path / "others.zip", tmp_path / "own.zip"
@@ -215,7 +215,7 @@ answer["rows"] = sorted(row.id for row in spark.read.format("delta").options(**o
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_sessions_of_connect_clients_with_files_of_their_own_share_a_daemon(
     table: DeltaBuilder, tmp_path: Path
 ) -> None:

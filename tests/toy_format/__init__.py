@@ -20,6 +20,7 @@ from lakescan.predicate import Column
 from lakescan.reader.read_plan import undeleted_files
 from lakescan.scan.file_statistics import statistics_type
 from lakescan.scan.format import Format
+from lakescan.scan.identity import SnapshotIdentity, TableIdentity, digest
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.stream.offset import not_begun, parsed
 from lakescan.stream.options import given_limits
@@ -74,8 +75,9 @@ class ToySnapshot(ListedSnapshot):
     format = "toy"
 
     @property
-    def token(self) -> str:
-        return f"{self.location} {self.since} {self.version}"
+    def identity(self) -> SnapshotIdentity:
+        table = TableIdentity(self.format, self.storage)
+        return SnapshotIdentity(table, f"{self.since}-{self.version}", digest([self.manifest]))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -115,9 +117,10 @@ class ToyTable:
     """Implements `scan.Table`."""
 
     format = "toy"
+    asks_one_version = False
 
     def __init__(self, storage: Storage, zone: str = "UTC") -> None:
-        self.storage, self.location = storage, storage.location
+        self.storage, self.location, self.zone = storage, storage.location, zone
 
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> ToySnapshot:
         if timestamp is not None:

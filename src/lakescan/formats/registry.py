@@ -31,7 +31,10 @@ def format_named(name: str) -> AnyFormat:
 
 def format_at(storage: Storage) -> str | None:
     """The name of the format of the table at a location, None where there is no table."""
-    return next((known.name for known in FORMATS if known.detect(storage)), None)
+    found = [known for known in FORMATS if known.detect(storage)]
+    if len(found) > 1:
+        found = [known for known in found if known.has_log is None or known.has_log(storage)]
+    return found[0].name if found else None
 
 
 def open_table(

@@ -19,7 +19,7 @@ import pyarrow.fs as pafs
 
 from lakescan.errors import ExpiredCredentials, NotAFile, StorageFailure
 from lakescan.io.configuration import FROM_ENVIRONMENT, StorageConfiguration
-from lakescan.io.locations import SCHEME, file_system, has_scheme, locate, store_of
+from lakescan.io.locations import SCHEME, Location, file_system, has_scheme, locate, store_of
 from lakescan.io.secrets import masked
 
 # How Arrow says that a store has failed.
@@ -77,6 +77,12 @@ class Storage:
         if self.configuration == FROM_ENVIRONMENT:
             return self.location
         return f"{self.location} by {hash(self.configuration):x}"
+
+    @property
+    def place(self) -> tuple[Location, StorageConfiguration]:
+        """Where the folder is, however its location is spelled."""
+        at = locate(self.location)
+        return (at if at.store else Location("", os.path.realpath(at.path))), self.configuration
 
     def listed(self, folder: str) -> pa.Table:
         """The files directly in `folder` in order of name, with the columns of an `Entry`."""

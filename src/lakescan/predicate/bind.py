@@ -94,10 +94,9 @@ def _refuse_special_text(column: Column, schema: pa.Schema) -> None:
 
 def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
     path: tuple[str, ...] = ()
-    fields = list(schema)
+    fields: pa.Schema | pa.StructType = schema
     for name in column.path:
-        same = [field for field in fields if field.name == name]
-        candidates = same or [field for field in fields if field.name.lower() == name.lower()]
+        candidates = _candidates(name, fields)
         prefix = "".join(f"{part}." for part in path)
         if not candidates:
             raise UnknownColumn(".".join(column.path), [prefix + field.name for field in fields] or [prefix[:-1]])
@@ -105,9 +104,18 @@ def resolve(column: Column, schema: pa.Schema) -> tuple[Column, pa.DataType]:
             raise AmbiguousColumn(".".join(column.path), [prefix + field.name for field in candidates])
         kind = candidates[0].type
         path = (*path, candidates[0].name)
-        inside = pa.types.is_struct(kind) and not is_variant(kind)
-        fields = [kind.field(index) for index in range(kind.num_fields)] if inside else []
+        fields = kind if pa.types.is_struct(kind) and not is_variant(kind) else pa.struct([])
     return Column(path), kind
+
+
+def _candidates(name: str, fields: pa.Schema | pa.StructType) -> list[pa.Field]:
+    """The fields of this name, spelled exactly or else in another case."""
+    # Arrow has an index of the names as they are spelled: a wide schema is not walked for each column that is named.
+    same = fields.get_all_field_indices(name)
+    if same:
+        return [fields.field(at) for at in same]
+    folded = name.lower()
+    return [field for field in fields if field.name.lower() == folded]
 
 
 def _as_compared_together(literals: Sequence[Literal], kind: pa.DataType) -> tuple[Literal, ...]:

@@ -25,9 +25,12 @@ def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
 
 
 def conjoin(parts: Iterable[Predicate]) -> Predicate:
-    """The AND of the parts; TRUE when there are none, or none that asks for anything."""
-    given = tuple(part for part in parts if part != TRUE)
-    return combine(And, given) if given else TRUE
+    """The AND of the parts; TRUE when there are none, or none that asks for anything.
+
+    Parts that are ANDs themselves are taken apart, so that what grows part by part does not nest as deep.
+    """
+    whole = tuple(one for part in parts for one in conjuncts(part))
+    return combine(And, whole) if whole else TRUE
 
 
 def disjoin(parts: Iterable[Predicate]) -> Predicate:

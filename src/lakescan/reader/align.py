@@ -85,8 +85,8 @@ def align(array: pa.Array, stored: pa.Field, source: pa.Field, target: pa.Field)
 
 def _align_struct(array: pa.StructArray, stored: pa.Field, source: pa.Field, target: pa.Field) -> pa.Array:
     children = []
-    for child_source, child_target in zip(source.type, target.type, strict=True):
-        at = find_field(child_source, stored.type)
+    places = find_fields(source.type, stored.type)
+    for at, child_source, child_target in zip(places, source.type, target.type, strict=True):
         if at is None:
             children.append(pa.nulls(len(array), child_target.type))
         else:

@@ -4,9 +4,11 @@ Only the leaves that the plan needs are read. The file is read one row group at 
 number of bytes, so memory grows neither with the file nor with the width of its rows.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,22 +69,36 @@ class ParquetRows:
             check_size(name, size, said)
             file = _opened(content)
             check_rows(name, file.metadata, said)
-            if any(map(has_id, source)) and len(file.schema_arrow) and not any(map(has_id, file.schema_arrow)):
+            held = file.schema_arrow if any(map(has_id, source)) else pa.schema([])
+            if len(held) and not any(map(has_id, held)):
                 raise CorruptDataFile(
                     name, "columns are found by their Parquet field id, and none of its columns has one"
                 )
         return ParquetRows(name, file, schema, source, size, content, by_dictionary)
 
+    @cached_property
+    def _held(self) -> pa.Schema:
+        """The file's own schema, which Arrow makes anew from the footer each time."""
+        return self.file.schema_arrow
+
+    @cached_property
+    def _first_leaves(self) -> list[int]:
+        """For each top-level column of the file the number of its first leaf, and the number of all leaves."""
+        return list(accumulate((leaf_count(field.type) for field in self._held), initial=0))
+
     @property
     def num_rows(self) -> int:
         return int(self.file.metadata.num_rows)
 
-    def groups(self, start: int, length: int, skip: Predicate) -> list[RowGroup]:
+    def groups(self, start: int, length: int, skip: Predicate, computed: Collection[str] = ()) -> list[RowGroup]:
+        """The row groups of a piece that may have a row for which `skip` is true. Nothing is known of columns that are
+        computed: what the file has under such a name need not be their values."""
         with named_damage(self.name):
             whole = start <= 0 and start + length >= self.size
             if not whole or skip != TRUE:
                 self._check_columns()
-            return row_groups(self.file.metadata, start, length, skip, self._leaves(skip), whole)
+            leaves = {column: leaf for column, leaf in self._leaves(skip).items() if column.path[0] not in computed}
+            return row_groups(self.file.metadata, start, length, skip, leaves, whole)
 
     def batches(self, group: RowGroup) -> Iterator[pa.RecordBatch]:
         """The rows of a row group, all of them, in order."""
@@ -110,7 +126,7 @@ class ParquetRows:
     @cached_property
     def _file_by_dictionary(self) -> pq.ParquetFile:
         """The file, opened so that it gives dictionaries where that is wanted."""
-        names = [self.file.schema_arrow.field(self._places[at]).name for at in self._by_dictionary]
+        names = [self._held.field(self._places[at]).name for at in self._by_dictionary]
         return _opened(self.content, self.file.metadata, names) if names else self.file
 
     @cached_property
@@ -131,7 +147,7 @@ class ParquetRows:
         place, leaf = self._places[at], self._leaf(Column((self.schema.field(at).name,)))
         if place is None or leaf is None:
             return False
-        stored = self.file.schema_arrow.field(place)
+        stored = self._held.field(place)
         plain = stored.type == pa.string() and "." not in stored.name
         return plain and is_by_dictionary(self.file.metadata, leaf.index)
 
@@ -150,31 +166,32 @@ class ParquetRows:
     @cached_property
     def _places(self) -> list[int | None]:
         """For each column of the schema, which top-level column of the file holds it."""
-        return find_fields(self.source, self.file.schema_arrow)
+        return find_fields(self.source, self._held)
 
     @cached_property
     def _columns(self) -> list[str]:
         """Dotted names of the file's leaves to read."""
         names: list[str] = []
-        held = self.file.schema_arrow
         for at, source in zip(self._places, self.source, strict=True):
             if at is not None:
-                field = held.field(at)
+                field = self._held.field(at)
                 names.extend(_leaf_names(field, source, field.name))
         return names
 
     @cached_property
     def _read_leaves(self) -> list[int]:
         """Where the leaves to read are among the file's."""
-        wanted, inside = set(self._columns), tuple(f"{column}." for column in self._columns)
-        paths = (self.file.schema.column(at).path for at in range(self.file.metadata.num_columns))
-        return [at for at, path in enumerate(paths) if path in wanted or path.startswith(inside)]
+        wanted, schema = set(self._columns), self.file.schema
+        return [at for at in range(len(schema)) if _is_within(schema.column(at).path, wanted)]
+
+    @cached_property
+    def _int96_leaves(self) -> frozenset[int]:
+        schema = self.file.schema
+        return frozenset(at for at in range(len(schema)) if schema.column(at).physical_type == "INT96")
 
     @cached_property
     def _calendar(self) -> HybridCalendar | None:
-        schema = self.file.schema
-        has_int96 = any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
-        calendar = hybrid_calendar(self.file.metadata.metadata, has_int96)
+        calendar = hybrid_calendar(self.file.metadata.metadata, bool(self._int96_leaves))
         try:
             _ = calendar and old_zone(calendar.zone)
         except InvalidTimeZone as error:
@@ -183,25 +200,25 @@ class ParquetRows:
 
     def _are_int96(self, place: int) -> list[bool]:
         """Of each leaf that is read of a top-level column whether it is stored in INT96."""
-        fields, schema = list(self.file.schema_arrow), self.file.schema
-        first = sum(leaf_count(field.type) for field in fields[:place])
-        own = range(first, first + leaf_count(fields[place].type))
-        return [schema.column(at).physical_type == "INT96" for at in self._read_leaves if at in own]
+        first, end = self._first_leaves[place], self._first_leaves[place + 1]
+        own = self._read_leaves[bisect_left(self._read_leaves, first) : bisect_left(self._read_leaves, end)]
+        return [at in self._int96_leaves for at in own]
 
     def _aligned(self, read: pa.StructArray) -> pa.RecordBatch:
         stored: list[tuple[pa.Array, pa.Field] | None] = []
+        type_ = read.type
         for at in self._places:
             if at is None:
                 stored.append(None)
                 continue
-            field = self.file.schema_arrow.field(at)
-            index = read.type.get_field_index(field.name)
+            name = self._held.field(at).name
+            index = type_.get_field_index(name)
             if index < 0:
-                raise CorruptDataFile(self.name, f"it has more than one column with the name {field.name}")
+                raise CorruptDataFile(self.name, f"it has more than one column with the name {name}")
             column = read.field(index)
             if self._calendar is not None:
                 column = rebased(column, self._calendar, self._are_int96(at))
-            stored.append((column, read.type.field(index)))
+            stored.append((column, type_.field(index)))
         coded = {at: stored[at] for at in self._by_dictionary}
         plain = [None if at in coded else one for at, one in enumerate(stored)]
         batch = align_batch(self.name, len(read), plain, self.source, self.schema)
@@ -226,21 +243,22 @@ class ParquetRows:
 
     def _leaf(self, column: Column) -> LeafColumn | None:
         # Counted, not looked up by its dotted path: a column `a.b` and the field b of a struct a have the same one.
-        fields, sources, targets = list(self.file.schema_arrow), list(self.source), list(self.schema)
-        names: list[str] = []
-        index = 0
-        for part in column.path:
-            at = next((i for i, target in enumerate(targets) if target.name == part), None)
-            place = None if at is None else find_field(sources[at], fields)
+        at = min(self.schema.get_all_field_indices(column.path[0]), default=None)
+        place = None if at is None else self._places[at]
+        if at is None or place is None:
+            return None
+        target, source, field = self.schema.field(at), self.source.field(at), self._held.field(place)
+        names, index = [field.name], self._first_leaves[place]
+        for part in column.path[1:]:
+            if not (pa.types.is_struct(target.type) and pa.types.is_struct(field.type)):
+                return None
+            at = min(target.type.get_all_field_indices(part), default=None)
+            place = None if at is None else find_field(source.type.field(at), field.type)
             if at is None or place is None:
                 return None
-            index += sum(leaf_count(field.type) for field in fields[:place])
-            target, source, field = targets[at], sources[at], fields[place]
+            index += sum(leaf_count(field.type.field(before).type) for before in range(place))
+            target, source, field = target.type.field(at), source.type.field(at), field.type.field(place)
             names.append(field.name)
-            inside = pa.types.is_struct(target.type) and pa.types.is_struct(field.type)
-            targets, sources, fields = (
-                (list(target.type), list(source.type), list(field.type)) if inside else ([], [], [])
-            )
         if pa.types.is_nested(field.type) or self.file.schema.column(index).path != ".".join(names):
             return None
         if self._calendar is not None and (pa.types.is_date(target.type) or pa.types.is_timestamp(target.type)):
@@ -266,13 +284,22 @@ def _opened(
     )
 
 
+def _is_within(path: str, columns: Collection[str]) -> bool:
+    """Whether a leaf, by its dotted path, is one of the columns or inside one."""
+    at = len(path)
+    while at > 0:
+        if path[:at] in columns:
+            return True
+        at = path.rfind(".", 0, at)
+    return False
+
+
 def _leaf_names(field: pa.Field, source: pa.Field, path: str) -> list[str]:
     """The parts of a file's column that `source` asks for; all of it where it is not a struct with fields to choose."""
     if is_variant(source.type) or not (pa.types.is_struct(field.type) and pa.types.is_struct(source.type)):
         return [path]
     names: list[str] = []
-    for child in source.type:
-        at = find_field(child, field.type)
+    for child, at in zip(source.type, find_fields(source.type, field.type), strict=True):
         if at is not None:
             inner = field.type.field(at)
             names.extend(_leaf_names(inner, child, f"{path}.{inner.name}"))

@@ -74,7 +74,7 @@ def _read_piece(plan: ReadPlan, piece: Mapping[str, Any], from_row: int) -> Iter
     deleted = plan.files.deleted_rows(piece)
     if deleted is not None:
         check_positions(rows.name, deleted.last, rows.num_rows)
-    for group in rows.groups(piece["start"], piece["length"], plan.skip):
+    for group in rows.groups(piece["start"], piece["length"], plan.skip, plan.computed):
         position = group.first_row
         if position + group.num_rows <= from_row:
             continue

@@ -1,11 +1,12 @@
 """Which row groups of a Parquet file a task reads, and where in the file their rows are.
 
-A row group belongs to the piece of the file that its middle byte is in, so that pieces planned without opening
+A row group belongs to the piece of the file that its first byte is in, so that pieces planned without opening
 the file share it out without gap or overlap. A row group is skipped only when its statistics prove that no row
 of it matches; the positions of the others never change by that.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -45,7 +46,7 @@ def row_groups(
     groups, first_row = [], 0
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)
-        if whole or start <= _middle(group) < start + length:
+        if whole or start <= _first_byte(group) < start + length:
             groups.append(RowGroup(index, first_row, group.num_rows))
         first_row += group.num_rows
     if skip == TRUE or not groups or not columns_of(skip) & leaves.keys():
@@ -54,15 +55,16 @@ def row_groups(
     return [group for group, kept in zip(groups, keep.to_pylist(), strict=True) if kept]
 
 
-def _middle(group: pq.RowGroupMetaData) -> int:
+def _first_byte(group: pq.RowGroupMetaData) -> int:
+    """Where the row group begins; `FilePiece.java` has the same rule."""
+    # The first column tells. The middle of the group would take the sizes of all columns, again for each piece.
     if group.num_columns == 0:
         return 0
     first = group.column(0)
     begin = first.data_page_offset
     if first.has_dictionary_page and first.dictionary_page_offset:
         begin = min(begin, first.dictionary_page_offset)
-    size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
-    return int(begin + size // 2)
+    return int(begin)
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,18 @@ class _GroupStatistics:
     def __len__(self) -> int:
         return len(self.groups)
 
+    @cached_property
+    def _known(self) -> dict[Column, Bounds | None]:
+        return {}
+
     def bounds(self, column: Column) -> Bounds | None:
-        leaf = self.leaves.get(column)
-        if leaf is None:
-            return None
+        # A filter may name a column in thousands of terms.
+        if column not in self._known:
+            leaf = self.leaves.get(column)
+            self._known[column] = None if leaf is None else self._bounds(leaf)
+        return self._known[column]
+
+    def _bounds(self, leaf: LeafColumn) -> Bounds:
         statistics = [footer_statistics(self.metadata, group.index, leaf.index) for group in self.groups]
         nulls = [None if stats is None or not stats.has_null_count else stats.null_count for stats in statistics]
         return Bounds(

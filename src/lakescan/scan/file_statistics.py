@@ -7,6 +7,7 @@ anywhere means "unknown", and unknown never skips a file.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -67,19 +68,41 @@ class FileStatistics:
 
     @property
     def row_count(self) -> pa.Array:
-        return member(self.statistics, "row_count")
+        return self._parts["row_count"]
+
+    @cached_property
+    def _parts(self) -> dict[str, pa.Array]:
+        """The members of the statistics by name."""
+        return _members(self.statistics)
+
+    @cached_property
+    def _columns(self) -> dict[str, dict[str, pa.Array]]:
+        """The statistics of each kind by top-level column: all taken apart at once, however wide the table is."""
+        return {kind: _members(self._parts[kind]) for kind in ("minimum", "maximum", "null_count")}
+
+    def _leaf(self, kind: str, column: Column) -> pa.Array:
+        first, *inside = column.path
+        return member(self._columns[kind][first], *inside)
+
+    @cached_property
+    def _known(self) -> dict[Column, Bounds | None]:
+        return {}
 
     def bounds(self, column: Column) -> Bounds | None:
+        if column not in self._known:
+            self._known[column] = self._bounds(column)
+        return self._known[column]
+
+    def _bounds(self, column: Column) -> Bounds | None:
         if self.partition.type.get_field_index(column.path[0]) >= 0:
             return self._constant(column)
-        fields = pa.schema(list(self.statistics.type.field("minimum").type))
-        field = field_at(fields, column.path)
+        field = field_at(self._parts["minimum"].type, column.path)
         if field is None or not has_bounds(field.type):
             return None
         bounds = Bounds(
-            minimum=member(self.statistics, "minimum", *column.path),
-            maximum=member(self.statistics, "maximum", *column.path),
-            null_count=member(self.statistics, "null_count", *column.path),
+            minimum=self._leaf("minimum", column),
+            maximum=self._leaf("maximum", column),
+            null_count=self._leaf("null_count", column),
             row_count=self.row_count,
         )
         return replace(bounds, nan_free=self._nan_free(bounds)) if pa.types.is_floating(bounds.maximum.type) else bounds
@@ -87,7 +110,7 @@ class FileStatistics:
     def _nan_free(self, bounds: Bounds) -> pa.Array:
         """Where a float column has no NaN: its maximum would be NaN, or both its values are known."""
         number = pc.fill_null(pc.invert(pc.is_nan(bounds.maximum)), False)
-        greatest = pc.fill_null(member(self.statistics, "nan_is_greatest"), False)
+        greatest = pc.fill_null(self._parts["nan_is_greatest"], False)
         values = pc.subtract(bounds.row_count, bounds.null_count)
         known = pc.if_else(pc.less(bounds.minimum, bounds.maximum), 2, 1)
         return pc.and_(number, pc.or_(greatest, pc.fill_null(pc.less_equal(values, known), False)))
@@ -98,6 +121,12 @@ class FileStatistics:
         ones = pa.array(np.ones(len(self), np.int64))
         number = pc.invert(pc.is_nan(value)) if pa.types.is_floating(value.type) else None
         return Bounds(value, value, value.is_null().cast(pa.int64()), ones, number)
+
+
+def _members(struct: pa.StructArray) -> dict[str, pa.Array]:
+    """The members of a struct by name, null where the struct is; the first of a name."""
+    names = [field.name for field in struct.type]
+    return dict(zip(reversed(names), reversed(struct.flatten()), strict=True))
 
 
 def nullable(type_: pa.DataType) -> pa.DataType:

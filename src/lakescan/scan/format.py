@@ -54,6 +54,8 @@ class Format(Generic[T, S]):
     pin_stream: Callable[[T, Mapping[str, str], S | None], PinnedStream] | None = None
     """The table as a stream with some options, in the schema of a version where one is given; None where it cannot be
     read as one."""
+    has_log: Callable[[Storage], bool] | None = None
+    """Whether there is more behind the sign than its folder, which may be a partition of a table of another format."""
     own_catalog: OwnCatalog | None = None
     detail: Callable[[T, Any], Mapping[str, Any]] | None = None
     """What `scan.detail.SCHEMA` has columns for and only the format knows; None where that is nothing."""

@@ -1,4 +1,4 @@
-"""Answers that metadata alone gave, kept for the next query on the very same snapshot.
+"""Answers that metadata alone gave, kept for the next query that asks the same of the same version.
 
 An answer is a few rows and the steps of its planning. It holds nothing of the snapshot, so that an old version and what
 was read of it can go; what was used longest ago goes first.
@@ -7,10 +7,10 @@ was read of it can go; what was used longest ago goes first.
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from threading import Lock
-from weakref import ref
 
 import pyarrow as pa
 
+from lakescan.scan.identity import AnswerIdentity
 from lakescan.scan.plan import Plan
 from lakescan.scan.pruning import PlannedFiles
 from lakescan.scan.report import Step
@@ -25,7 +25,6 @@ _MOST_ROWS = 1_000
 class KeptAnswer:
     """What a plan said that reads no file."""
 
-    snapshot: "ref[Snapshot]"
     rows: pa.Table
     steps: tuple[Step, ...]
     no_files: pa.Table
@@ -35,19 +34,17 @@ class KeptAnswer:
 
 
 class KeptAnswers:
-    """A bounded number of answers, by snapshot and by what was asked of it."""
+    """A bounded number of answers."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[tuple[int, str], KeptAnswer] = OrderedDict()
+        self._kept: OrderedDict[AnswerIdentity, KeptAnswer] = OrderedDict()
 
     def get(self, spec: ScanSpec) -> KeptAnswer | None:
         with self._lock:
-            kept = self._kept.get(_key(spec))
-            # Another snapshot may have come to the place of one that is gone.
-            if kept is None or kept.snapshot() is not spec.snapshot:
-                return None
-            self._kept.move_to_end(_key(spec))
+            kept = self._kept.get(spec.answer)
+            if kept is not None:
+                self._kept.move_to_end(spec.answer)
             return kept
 
     def put(self, plan: Plan) -> None:
@@ -56,15 +53,11 @@ class KeptAnswers:
         # A table of its own: a slice would hold all that it is cut from.
         no_files = plan.planned.files.schema.empty_table()
         steps = tuple(replace(step, numbers=None) for step in plan.planned.steps)
-        kept = KeptAnswer(ref(plan.spec.snapshot), plan.ready, steps, no_files)
+        kept = KeptAnswer(plan.ready, steps, no_files)
         with self._lock:
-            self._kept[_key(plan.spec)] = kept
+            self._kept[plan.spec.answer] = kept
             if len(self._kept) > _MOST_ANSWERS:
                 self._kept.popitem(last=False)
-
-
-def _key(spec: ScanSpec) -> tuple[int, str]:
-    return id(spec.snapshot), f"{spec.token} {spec.settings}"
 
 
 ANSWERS = KeptAnswers()

@@ -6,8 +6,9 @@ threads may ask at once: one lists, the others wait.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -17,12 +18,15 @@ from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.divided import Divided
 from lakescan.scan.executors import Executors
 from lakescan.scan.file_filters import FileFilter
+from lakescan.scan.identity import SnapshotIdentity
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
 from lakescan.scan.pruning import stored_rows
 from lakescan.scan.snapshot import Snapshot
 from lakescan.scan.snapshot_shown import snapshot_html, snapshot_text
 from lakescan.show.schema import schema_tree
+
+_Kind = TypeVar("_Kind", bound="ListedSnapshot")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,18 @@ class ListedSnapshot(ABC):
     @abstractmethod
     def _files(self) -> pa.Table:
         """Every live file; kept by the format, and asked for by one thread at a time."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> SnapshotIdentity:
+        """See `scan.Snapshot`."""
+
+    @property
+    def token(self) -> str:
+        return self.identity.text
+
+    def seen_at(self: _Kind, storage: Storage, zone: str) -> _Kind:
+        return self if storage == self.storage else replace(self, storage=storage)
 
     @property
     def location(self) -> str:

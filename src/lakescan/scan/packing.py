@@ -1,7 +1,7 @@
 """Files packed into tasks of about equal size: small files share one, a large file is cut into pieces.
 
 Every byte of every file is in exactly one task. A piece is a range of bytes; the reader gives each row group to
-the piece that holds its middle, so nothing has to be opened to plan.
+the piece that holds its first byte, so nothing has to be opened to plan.
 """
 
 from collections.abc import Collection

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from lakescan.io.storage import Storage
 from lakescan.predicate import Column
 from lakescan.reader.read_plan import ComputedColumn, DataFiles
 from lakescan.scan.divided import Divided
 from lakescan.scan.executors import Executors
 from lakescan.scan.file_filters import FileFilter
+from lakescan.scan.identity import SnapshotIdentity
 from lakescan.scan.log_state import LogState
 
 if TYPE_CHECKING:
@@ -38,8 +40,15 @@ class Snapshot(Protocol):
         """What the format calls this state of the table: a number, or an instant."""
 
     @property
+    def identity(self) -> SnapshotIdentity:
+        """What tells its rows from those of any other table, version or range of versions."""
+
+    @property
     def token(self) -> str:
-        """What tells its rows from those of any other table, version or range of versions, as text."""
+        """The same as text."""
+
+    def seen_at(self, storage: Storage, zone: str) -> "Snapshot":
+        """The same version, its folder spelled so, and its times that name no zone in this one."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -134,6 +143,18 @@ class Table(Protocol):
 
     @property
     def location(self) -> str: ...
+
+    @property
+    def storage(self) -> Storage:
+        """The folder that it is in."""
+
+    @property
+    def zone(self) -> str:
+        """The zone of times that name none."""
+
+    @property
+    def asks_one_version(self) -> bool:
+        """Whether the end of its path names a version, so that it has no newer one."""
 
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> Snapshot:
         """The newest version, or the one asked for."""

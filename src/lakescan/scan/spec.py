@@ -16,6 +16,7 @@ from lakescan.predicate.readable import readable
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.top_rows import TopRows
 from lakescan.scan.executors import Executors
+from lakescan.scan.identity import AnswerIdentity
 from lakescan.scan.sample import Sample
 from lakescan.scan.settings import Settings
 from lakescan.show.text import shown
@@ -80,10 +81,18 @@ class ScanSpec:
     @cached_property
     def token(self) -> str:
         """Everything that decides the rows, as text: short however many values a filter has."""
+        return f"{self.snapshot.token} {self._question}"
+
+    @cached_property
+    def answer(self) -> AnswerIdentity:
+        """What tells its answer, and how that is planned, from every other."""
+        return AnswerIdentity(self.snapshot.identity, self._question, self.settings)
+
+    @cached_property
+    def _question(self) -> str:
         aggregated = "" if self.aggregation is None else f"{self.aggregation} AS [{_named_types(self.schema)}] OF "
         return (
-            f"{aggregated}{self.snapshot.token} "
-            f"[{_named_types(self.output)}] "
+            f"{aggregated}[{_named_types(self.output)}] "
             f"filter={_digest(self.filter)} unclaimed={_digest(self.unclaimed)} "
             f"skip={_digest(conjoin([self.skip, self.runtime]))} "
             f"limit={self.limit} offset={self.offset} top={self.top} sample={self.sample!r}"

@@ -51,3 +51,29 @@ def all_nullable(type_json: Any) -> Any:
         if flag in changed:
             changed[flag] = True
     return changed
+
+
+def not_there(known: Any, newest: Any, name: str = "") -> str | None:
+    """What a schema's JSON has that a newer one has no longer, None where it has all of it; it may have more."""
+    if not isinstance(known, dict) or not isinstance(newest, dict) or known.get("type") != newest.get("type"):
+        return None if known == newest else f"{name} was {_type_name(known)} and is {_type_name(newest)}"
+    for field in known.get("fields", ()):
+        named = f"{name}.{field['name']}" if name else field["name"]
+        other = next((one for one in newest["fields"] if one["name"] == field["name"]), None)
+        if other is None:
+            return f"{named} is gone"
+        if other["nullable"] and not field["nullable"]:
+            return f"{named} may be null"
+        lost = not_there(field["type"], other["type"], named)
+        if lost is not None:
+            return lost
+    for flag in ("containsNull", "valueContainsNull"):
+        if newest.get(flag) and not known.get(flag):
+            return f"what is in {name} may be null"
+    parts = [part for part in ("elementType", "keyType", "valueType") if part in known]
+    inside = (not_there(known[part], newest[part], name) for part in parts)
+    return next((lost for lost in inside if lost is not None), None)
+
+
+def _type_name(type_json: Any) -> str:
+    return str(type_json["type"] if isinstance(type_json, dict) else type_json)

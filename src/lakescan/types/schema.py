@@ -239,15 +239,17 @@ def leaf_paths(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> set[t
     return paths
 
 
-def field_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.Field | None:
+def field_at(schema: pa.Schema | pa.StructType, path: tuple[str, ...]) -> pa.Field | None:
     """The field at a path of names, through structs only."""
-    fields: Iterable[pa.Field] = schema
+    fields: pa.Schema | pa.DataType = schema
     reached = None
     for name in path:
-        reached = next((field for field in fields if field.name == name), None)
-        if reached is None:
+        # Arrow has an index of a struct's names: a wide one is not walked.
+        places = fields.get_all_field_indices(name) if isinstance(fields, pa.Schema | pa.StructType) else []
+        if not places:
             return None
-        fields = list(reached.type) if pa.types.is_struct(reached.type) else []
+        reached = fields.field(min(places))
+        fields = reached.type
     return reached
 
 

@@ -52,6 +52,39 @@ def checkpoint_parsed(table: Table) -> None:
     table.rows(90, 95)
 
 
+OLD = ("0004-02-29", "0999-12-31", "1000-01-01", "1582-10-04", "1582-10-15", "1899-12-31", "1900-01-01", "2024-02-29")
+
+
+def old_calendar(moments: str) -> Make:
+    """A checkpoint of many row groups in the calendar that Spark had before 3.0, a file for each day of each month."""
+
+    def make(table: Table) -> None:
+        told = ("'delta.checkpoint.writeStatsAsStruct' = 'true'", "'delta.checkpoint.writeStatsAsJson' = 'false'")
+        table.create("id int, day date, d date, t timestamp, s struct<d date>", PLAIN, *told, by="day")
+        values = [
+            f"({at}, DATE'{day}', DATE'{day}', TIMESTAMP'{day} 12:34:56.789', named_struct('d', DATE'{day}'))"
+            for at, day in enumerate(OLD)
+        ]
+        table.run(f"INSERT INTO TABLE_ VALUES {', '.join(values)}")
+        settings = {
+            "spark.sql.parquet.outputTimestampType": moments,
+            "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
+            "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
+            "spark.sql.session.timeZone": "America/Los_Angeles",
+            "parquet.block.size": "64",
+            "parquet.page.size.row.check.min": "1",
+            "parquet.page.size.row.check.max": "1",
+        }
+        for name, value in settings.items():
+            table.spark.conf.set(name, value)
+        table.checkpoint()
+        for name in settings:
+            table.spark.conf.unset(name)
+        table.spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+    return make
+
+
 # Deletion vectors
 
 

@@ -23,6 +23,14 @@ TABLES: dict[str, tuple[Make, str]] = {
     "checkpoint_parts": (by_log.checkpoint_parts, "multi-part checkpoint"),
     "checkpoint_only": (by_log.checkpoint_only, "classic checkpoint, commits cleaned up"),
     "checkpoint_parsed": (by_log.checkpoint_parsed, "classic checkpoint, parsed statistics, partitions"),
+    "checkpoint_old_micros": (
+        by_log.old_calendar("TIMESTAMP_MICROS"),
+        "classic checkpoint, parsed statistics, checkpoint in the old calendar, partitions",
+    ),
+    "checkpoint_old_int96": (
+        by_log.old_calendar("INT96"),
+        "classic checkpoint, parsed statistics, checkpoint in the old calendar, partitions",
+    ),
     "checkpoint_v2_json": (by_log.v2("json"), "V2 checkpoint in JSON, sidecars, deletion vectors"),
     "checkpoint_v2_parquet": (by_log.v2("parquet"), "V2 checkpoint in Parquet, sidecars, deletion vectors"),
     "vectors": (by_log.vectors, "deletion vectors, restore"),

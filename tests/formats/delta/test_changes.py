@@ -277,3 +277,22 @@ def test_a_range_that_does_not_fit_the_newest_schema_is_given_in_its_own(tmp_pat
     table.commit(table.metadata())
     (row,) = open_delta(table.path).changes(1, 1).to_arrow().to_pylist()
     assert (row["id"], row["v"]) == (1, "v1")
+
+
+def test_a_filter_on_the_kind_of_change_finds_rows_of_files_that_have_such_a_column_themselves(tmp_path: Path) -> None:
+    """Delta Spark writes it, null in every row, into the files that an update or a merge rewrites."""
+    table = DeltaBuilder(tmp_path, pa.schema([("id", pa.int64())]), properties=ON)
+    nothing = pa.nulls(3, pa.string())
+    first = table.append(pa.table({"id": [1, 2, 3], "_change_type": nothing}))
+    table.append(pa.table({"id": [4, 5, 6], "_change_type": nothing}))
+    table.commit(table.remove(first))
+    scan = open_delta(table.path).changes(1).scan()
+    for kind, ids in (("insert", [1, 2, 3, 4, 5, 6]), ("delete", [1, 2, 3])):
+        for condition in (
+            f"_change_type = '{kind}'",
+            f"_change_type = '{kind}' OR id > 9",
+            f"'{kind}' <= _change_type",
+        ):
+            found = scan.filter(condition).build().to_arrow()
+            of_kind = [row["id"] for row in found.to_pylist() if row["_change_type"] == kind]
+            assert sorted(of_kind) == ids

@@ -159,6 +159,31 @@ def test_a_broken_checkpoint_is_passed_over_with_a_warning(kind: str, how: str, 
         assert _rows(table.path) == expected
 
 
+@pytest.mark.parametrize("lines", range(5))
+@pytest.mark.parametrize("sidecars", [0, 2])
+def test_a_v2_checkpoint_in_json_that_is_cut_after_a_line_is_passed_over(
+    lines: int, sidecars: int, tmp_path: Path
+) -> None:
+    table = _build(tmp_path)
+    table.append(pa.table({"id": [99], "name": ["late"]}, DATA), partition={"p": None})
+    expected = _rows(table.path)
+    main = table.checkpoint(top="json", sidecars=sidecars)[0]
+    # As Delta Spark writes it: what it is, the files that it names, then the table's own actions.
+    order = ("checkpointMetadata", "sidecar", "add", "remove", "protocol", "metaData")
+    whole = sorted(main.read_text().splitlines(), key=lambda line: order.index(next(iter(json.loads(line)))))
+    main.write_text("\n".join(whole) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _rows(table.path) == expected
+    main.write_text("".join(f"{line}\n" for line in whole[:lines]))
+    with pytest.warns(errors.CheckpointIgnored, match="it is empty or cut"):
+        assert _rows(table.path) == expected
+    # The state of the table may stand in a later commit, and the checkpoint's files in it alone.
+    table.commit(table.protocol(), table.metadata())
+    with pytest.warns(errors.CheckpointIgnored, match="it is empty or cut"):
+        assert _rows(table.path) == expected
+
+
 @pytest.mark.parametrize("how", ["empty", "cut", "garbled"])
 def test_an_older_checkpoint_is_used_where_the_newer_one_is_broken(how: str, tmp_path: Path) -> None:
     table = _build(tmp_path)

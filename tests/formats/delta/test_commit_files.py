@@ -13,7 +13,8 @@ BOUNDS = st.integers(-2, 33) | st.sampled_from([2**63 - 1, 2**63, 2**64, 10**30]
 
 
 def commits_of(versions: list[int]) -> CommitFiles:
-    return CommitFiles(pa.array(versions, pa.int64()), pa.array([at % 1000 for at in versions], pa.int64()))
+    sizes, times = [at % 7 for at in versions], [at % 1000 for at in versions]
+    return CommitFiles(*(pa.array(values, pa.int64()) for values in (versions, sizes, times)))
 
 
 @given(VERSIONS, BOUNDS, BOUNDS)
@@ -21,6 +22,7 @@ def test_between_two_versions_are_those_that_a_look_at_each_finds(versions: list
     kept = commits_of(versions).between(first, last)
     assert [commit.version for commit in kept] == [version for version in versions if first <= version <= last]
     assert [commit.modified_ms for commit in kept] == [commit.version % 1000 for commit in kept]
+    assert [commit.file.size for commit in kept] == [commit.version % 7 for commit in kept]
 
 
 @given(VERSIONS)
@@ -44,4 +46,4 @@ def test_a_file_whose_number_is_beyond_javas_longs_is_no_commit(tmp_path: Path) 
         (tmp_path / "_delta_log" / name).touch()
     listing = list_log(Storage.at(tmp_path))
     assert [commit.version for commit in listing.commits] == [0, 2**63 - 1]
-    assert not listing.checksums
+    assert listing.checksum(2**63) is None

@@ -13,6 +13,7 @@ from lakescan.formats.delta.log.commit_files import Commit
 from lakescan.formats.delta.log.commits import CommitText, file_actions, read_commits
 from lakescan.formats.delta.statistics.parsed import parse_statistics
 from lakescan.io.storage import Storage
+from lakescan.scan.identity import LogFile
 from lakescan.types.columns import member
 from tests.tables import DeltaBuilder
 
@@ -149,7 +150,7 @@ def test_a_text_that_only_looks_like_a_null_line_is_not_one() -> None:
 def test_commits_are_read_in_their_order_and_a_vanished_one_is_named(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / f"{number}.json").write_bytes(str(number).encode())
-    commits = [Commit(number, f"{number}.json", 0) for number in range(20)]
+    commits = [Commit(number, LogFile(f"{number}.json", 1, 0)) for number in range(20)]
     storage = Storage.at(tmp_path)
     assert [commit.text for commit in read_commits(storage, commits, 19)] == [str(n).encode() for n in range(20)]
     (tmp_path / "7.json").unlink()

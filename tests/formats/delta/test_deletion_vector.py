@@ -15,6 +15,7 @@ import lakescan
 from lakescan.errors import CorruptDeletionVector, LakescanError, MissingDeletionVector
 from lakescan.formats.delta.deletion_vector import DeletedRows, DeletionVectors, relative_path
 from lakescan.io.storage import Storage
+from tests.examples import examples
 from tests.tables import DeltaBuilder, encode85
 
 POSITIONS = st.sets(st.one_of(st.integers(0, 200), st.integers(0, 2**33), st.integers(0, 2**63)), max_size=50)
@@ -31,7 +32,7 @@ def read(builder: DeltaBuilder, descriptor: dict[str, Any]) -> DeletedRows:
 
 @pytest.mark.parametrize("storage", ["u", "p", "i"])
 @given(positions=POSITIONS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_any_positions_come_back_from_any_kind_of_storage(
     storage: str, positions: set[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -42,7 +43,7 @@ def test_any_positions_come_back_from_any_kind_of_storage(
 
 
 @given(POSITIONS, st.integers(0, 2**33), st.integers(0, 300))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_between_is_the_set_of_positions_in_the_range(positions: set[int], start: int, length: int) -> None:
     rows = DeletedRows(BitMap64(positions))
     for begin in (start, min(positions, default=0)):
@@ -135,7 +136,7 @@ def test_a_descriptor_that_makes_no_sense_is_a_named_error(builder: DeltaBuilder
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_damaged_inline_bytes_are_refused_or_still_delete_as_many_rows(data: st.DataObject) -> None:
     builder_vector = struct.pack("<i", 1681511377) + BitMap64([1, 70_000, 2**40]).serialize()
     damaged = bytearray(builder_vector)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import lakescan
 from lakescan.formats.delta.statistics.exact import is_kept_by_a_double
+from tests.examples import examples
 
 
 @pytest.mark.parametrize("where", ["v > 1", "v >= 1.00000000000000000001", "v = 1.00000000000000000001", "v < 1.1"])
@@ -25,7 +26,7 @@ def test_a_row_whose_statistics_were_rounded_is_found(tmp_path: Path, where: str
     unscaled=st.integers(-(10**38) + 1, 10**38 - 1),
     precision_and_scale=st.integers(1, 38).flatmap(lambda p: st.tuples(st.just(p), st.integers(0, p))),
 )
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 def test_a_bound_that_is_said_to_be_kept_is_the_value(unscaled: int, precision_and_scale: tuple[int, int]) -> None:
     precision, scale = precision_and_scale
     kind = pa.decimal128(precision, scale)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lakescan
@@ -60,6 +61,35 @@ def test_a_feature_that_only_writers_need_stops_no_reader(tmp_path: Path) -> Non
         table.commit({"protocol": {**protocol, **named}}, table.metadata())
         table.append(pa.table({"id": [1]}))
         assert lakescan.open(table.path).snapshot().num_files == 1
+
+
+@pytest.mark.parametrize("spelling", ["timestampWithoutTimezone", "TimestampNtz", "DELETIONVECTORS", "columnmapping"])
+def test_a_feature_is_known_by_its_older_name_and_in_any_case(spelling: str, tmp_path: Path) -> None:
+    """delta-rs takes the first, and Delta Spark compares names in lower case."""
+    mapping = "name" if spelling == "columnmapping" else None
+    table = DeltaBuilder(tmp_path, SCHEMA, mapping=mapping, create=False)
+    table.features = [spelling]
+    table.commit(table.protocol(), table.metadata())
+    table.append(pa.table({"id": [1]}))
+    assert lakescan.open(table.path).snapshot().scan().build().to_arrow().to_pylist() == [{"id": 1}]
+
+
+def test_a_catalog_managed_table_is_refused_however_its_feature_is_spelled(tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, features=["catalogmanaged"])
+    with pytest.raises(errors.CatalogManaged, match="catalogmanaged"):
+        lakescan.open(table.path).snapshot()
+
+
+@pytest.mark.parametrize("reader", [1, 2, 3])
+def test_columns_are_mapped_where_only_writers_are_named_the_feature(reader: int, tmp_path: Path) -> None:
+    table = DeltaBuilder(tmp_path, SCHEMA, mapping="name", create=False)
+    named: dict[str, list[str]] = {"readerFeatures": []} if reader == 3 else {}
+    protocol = {"minReaderVersion": reader, "minWriterVersion": 7, "writerFeatures": ["columnMapping"], **named}
+    table.commit({"protocol": protocol}, table.metadata())
+    table.append(pa.table({"id": [1]}))
+    (file,) = [path for path in tmp_path.iterdir() if path.suffix == ".parquet"]
+    assert pq.read_schema(file).names != ["id"]
+    assert lakescan.open(table.path).snapshot().scan().filter("id = 1").build().to_arrow().to_pylist() == [{"id": 1}]
 
 
 @pytest.mark.parametrize("version", [0, 4, 99])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import lakescan
 from lakescan.errors import CorruptLog, UnsupportedFeature
+from tests.examples import examples
 from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -65,7 +66,7 @@ def write_checkpoint(builder: DeltaBuilder, adds: list[dict[str, Any]]) -> None:
     checkpoint=st.one_of(st.none(), st.integers(0, 4)),
     forget=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_sequence_of_adds_and_removes_leaves_the_files_that_a_dictionary_would_hold(
     tmp_path_factory: pytest.TempPathFactory,
     commits: list[list[tuple[str, str, int]]],

@@ -13,11 +13,12 @@ from lakescan.errors import UnknownColumn
 from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadTask
 from lakescan.scan.plan import Plan
+from tests.examples import examples
 from tests.expected import copied, in_order, tables
 from tests.tables import DeltaBuilder, open_delta
 
 # Spark tells where a split begins; Delta also shows what row ids are worked out from.
-_NOT_OURS = {"file_block_start", "file_block_length", "base_row_id", "default_row_commit_version"}
+_NOT_OURS = {"base_row_id", "default_row_commit_version"}
 
 
 def _with_relative_path(row: dict[str, Any], root: Path) -> dict[str, Any]:
@@ -70,6 +71,8 @@ def test_ids_exist_only_where_rows_are_tracked(tmp_path: Path) -> None:
         "file_path",
         "file_name",
         "file_size",
+        "file_block_start",
+        "file_block_length",
         "file_modification_time",
         "row_index",
     ]
@@ -123,7 +126,7 @@ def test_a_stored_id_wins_over_the_position_and_null_does_not(tmp_path: Path) ->
     assert by_a == {1: (100, 1), 2: (7, 0), 3: (102, 1), 4: (None, None)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_the_index_is_right_whatever_is_skipped_split_and_deleted(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lakescan
+from tests.examples import examples
 from tests.tables import DeltaBuilder
 
 
@@ -29,7 +30,7 @@ STEPS = st.lists(st.sampled_from(["append", "add", "drop", "rename", "move"]), m
 
 @pytest.mark.parametrize("mapping", ["name", "id"])
 @given(steps=STEPS, data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_a_table_reads_the_same_as_a_model_of_it_through_any_changes_of_its_columns(
     mapping: str, steps: list[str], data: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

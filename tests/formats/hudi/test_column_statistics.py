@@ -24,6 +24,7 @@ from lakescan.io.storage import Storage
 from lakescan.predicate import Column, bind, evaluate
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
+from tests.examples import examples
 from tests.sample_tables import sample_table
 
 from .tables import TRIPS_INDEXED, open_hudi, rows_of
@@ -174,7 +175,7 @@ def test_a_file_of_several_row_groups_keeps_what_one_of_them_does_not_tell(unpac
     assert kept(snapshot, "id < 1000") == []
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_with_skipping_the_rows_are_those_without(data: st.DataObject, unpack: Unpack) -> None:
     name = data.draw(st.sampled_from(INDEXED))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import lakescan
 from lakescan.predicate import Predicate, bind, evaluate
 from lakescan.scan.snapshot import Snapshot
+from tests.examples import examples
 
 from .tables import COW_PARTITIONED, MOR_PARTITIONED, MOR_STEPS, TRIPS_DELETED, TRIPS_INDEXED, TRIPS_UPDATED, rows_of
 
@@ -41,7 +42,7 @@ def predicates(table: pa.Table) -> st.SearchStrategy[Predicate]:
     )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_pushed_filter_keeps_the_rows_that_it_would_keep_of_the_whole_table(
     data: st.DataObject, unpack: Callable[[str], Path]

@@ -22,6 +22,7 @@ from lakescan.errors import (
 )
 from lakescan.formats.registry import pin_stream
 from lakescan.stream.stream import Limits
+from tests.examples import examples
 from tests.formats.delta.stream.engine import Engine
 
 from .builder import HudiBuilder
@@ -295,7 +296,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, files=st.integers(1, 4), from_start=st.booleans())
 def test_whatever_happens_each_row_of_each_commit_is_given_once(
     steps: list[Any], files: int, from_start: bool, tmp_path_factory: pytest.TempPathFactory

@@ -84,6 +84,7 @@ NAMES = (
     *("002_005.deltacommit", "002.deltacommit.inflight", "002.deltacommit.requested"),
     *("003.clustering.requested", "004.replacecommit.requested", "004.replacecommit.inflight"),
     *("006.inflight", "006.commit.requested", "007_008.clean", "hoodie.properties", ".aux"),
+    *("002.savepoint.inflight", "002_009.savepoint"),
 )
 
 
@@ -97,7 +98,8 @@ def test_names_tell_what_is_finished_what_is_under_way_and_when_it_ended() -> No
         "001": "001.commit",
         "002": "002_005.deltacommit",
     }
-    assert timeline.completions == {"002": "005", "007": "008"}
+    # The savepoint of a commit ends when it does.
+    assert timeline.completions == {"002": "005"}
     assert timeline.unfinished() == {"003", "004", "006"}
     assert timeline.unfinished(CLUSTERING | {"replacecommit"}) == {"003", "004"}
     assert timeline.writing() == ["001", "002", "004", "006"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from lakescan.formats.delta import options
 from lakescan.formats.delta.detail import delta_detail
 from lakescan.formats.delta.log.names import SIGN
-from lakescan.formats.delta.table import DeltaTable, is_delta, open_delta
+from lakescan.formats.delta.table import DeltaTable, has_log, is_delta, open_delta
 from lakescan.scan.format import Format, OwnCatalog
 from lakescan.scan.snapshot import Snapshot
 from lakescan.stream.stream import PinnedStream
@@ -29,6 +29,7 @@ FORMAT = Format(
     range_asked=options.range_asked,
     pinned=options.pinned,
     pin_stream=_pin_stream,
+    has_log=has_log,
     own_catalog=OwnCatalog(
         "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         serves_paths=True,

@@ -30,6 +30,7 @@ from lakescan.reader.file_metadata import FileMetadata
 from lakescan.scan.divided import Divided
 from lakescan.scan.executors import Executors
 from lakescan.scan.file_filters import FileFilter, StatisticsFilter
+from lakescan.scan.identity import SnapshotIdentity, TableIdentity
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.log_state import LogState
 from lakescan.scan.packing import total_bytes
@@ -81,9 +82,19 @@ class DeltaSnapshot(ListedSnapshot):
     def protocol(self) -> Protocol:
         return self._replay.protocol
 
+    @cached_property
+    def identity(self) -> SnapshotIdentity:
+        table = TableIdentity(self.format, self.storage, self.metadata.table_id)
+        return SnapshotIdentity(table, str(self.version), self.segment.identity, self._zone_that_matters)
+
     @property
-    def token(self) -> str:
-        return f"delta {self.storage.identity}@{self.version}"
+    def _zone_that_matters(self) -> str:
+        """The zone, where the text of a partition value is a time in it."""
+        zoned = (field.type for field in self.metadata.partition_fields if pa.types.is_timestamp(field.type))
+        return self.zone if any(type_.tz is not None for type_ in zoned) else ""
+
+    def seen_at(self, storage: Storage, zone: str) -> "DeltaSnapshot":
+        return self if (storage, zone) == (self.storage, self.zone) else replace(self, storage=storage, zone=zone)
 
     @property
     def schema(self) -> pa.Schema:

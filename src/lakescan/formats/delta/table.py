@@ -39,6 +39,10 @@ class DeltaTable(ShownTable):
     def location(self) -> str:
         return self.storage.location
 
+    @property
+    def asks_one_version(self) -> bool:
+        return self.pinned is not None
+
     def snapshot(self, version: int | str | None = None, timestamp: str | datetime | None = None) -> DeltaSnapshot:
         if version is not None and timestamp is not None:
             raise InvalidVersion(version, f"a timestamp, {timestamp}, is given too. Give one of the two.")
@@ -108,6 +112,13 @@ def is_delta(storage: Storage) -> bool:
         return True
     travel = split_path(storage.location)
     return travel is not None and replace(storage, location=travel[0]).has_folder(LOG_FOLDER)
+
+
+def has_log(storage: Storage) -> bool:
+    """Whether the log's folder has a file of a version, where there is one at the location itself."""
+    if not storage.has_folder(LOG_FOLDER):
+        return True
+    return any(entry.name[:20].isdigit() for entry in storage.list_from(LOG_FOLDER))
 
 
 def open_delta(storage: Storage, zone: str) -> DeltaTable:

@@ -18,6 +18,8 @@ META_COLUMNS = (
 FILES = "files"
 # An empty table has no instant: Hudi's own name for the moment before the first one.
 NO_INSTANT = "00000000000000"
+# After every instant of a timeline.
+NO_COMMIT = "9" * 17
 
 _LOG_FILE = re.compile(r"^\.(.+)_(\d+)\.log\.(\d+)(?:_[^.]*)?(?:\.cdc)?$")
 _BASE_FILE = re.compile(r"^(.+)_([^_]+)_(\d+)\.(\w+)$")
@@ -38,6 +40,11 @@ def instant_of_log_file(name: str) -> str:
     """The instant in a log file's name: its own commit from table version 8 on, before that its base file's."""
     match = _LOG_FILE.match(name)
     return match[2] if match else ""
+
+
+def is_change_log(name: str) -> bool:
+    """Whether a log file has what changed, for queries of changes alone; its rows are in others too."""
+    return name.endswith(".cdc")
 
 
 def file_group_of(name: str) -> str:

@@ -7,9 +7,11 @@ incremental query is the rows that the commits of a range wrote: those completed
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lakescan.errors import InvalidOption, UnsupportedFeature, VersionNotFound
+from lakescan.formats.hudi.names import NO_COMMIT
 from lakescan.options import TIME, TRUE_OR_FALSE, Option, Options, Read, Value, is_true, one_of
 
 if TYPE_CHECKING:
@@ -26,8 +28,7 @@ _FORMAT = "hoodie.datasource.query.incremental.format"
 _TRAVEL = ("versionAsOf", "timestampAsOf", AS_OF)
 _TYPES = ("snapshot", "read_optimized", "incremental")
 _EARLIEST = "earliest"
-# After every instant of a timeline.
-_NO_COMMIT = "9" * 17
+_BEFORE_ALL = re.compile(r"^0[0-9]*$")
 _SPELLED = re.compile(r"^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{3}))?)?$")
 _TYPE = Value(
     "`snapshot`, `read_optimized` or `incremental`",
@@ -37,9 +38,11 @@ _TYPE = Value(
 _INSTANT = Value(
     "an instant of 14 or 17 digits, or a time as `2024-01-31 12:00:00` in the zone of the timeline",
     "neither an instant (digits) nor a time as 2024-01-31 12:00:00",
-    lambda text: text.strip().isdigit() or bool(_SPELLED.match(text.strip())),
+    lambda text: _is_time(_digits(text)),
 )
-_BEGIN = Value(f"{_INSTANT.says}, or `earliest`", _INSTANT.wrong, lambda text: text == _EARLIEST or _INSTANT.fits(text))
+# Of a range: digits that begin with a zero are before every commit.
+_END = Value(_INSTANT.says, _INSTANT.wrong, lambda text: bool(_BEFORE_ALL.match(text.strip())) or _INSTANT.fits(text))
+_BEGIN = Value(f"{_END.says}, or `earliest`", _END.wrong, lambda text: text == _EARLIEST or _END.fits(text))
 _STREAM = (Read.STREAM,)
 
 OPTIONS = Options(
@@ -74,7 +77,7 @@ OPTIONS = Options(
             "Of an incremental query: commits completed after this instant are read.",
             sets_rows=True,
         ),
-        Option(END, (Read.BATCH,), _INSTANT, "Of an incremental query: and not after this one.", sets_rows=True),
+        Option(END, (Read.BATCH,), _END, "Of an incremental query: and not after this one.", sets_rows=True),
         Option(
             _FORMAT,
             (Read.BATCH,),
@@ -134,8 +137,9 @@ def pinned(snapshot: "HudiSnapshot", given: Mapping[str, str]) -> dict[str, str]
 
 
 def _instant_as_of(timeline: "Timeline", text: str) -> str:
-    wanted = _digits(text).ljust(17, "9")
-    reached = [instant for instant in timeline.instants if instant.ljust(17, "9") <= wanted]
+    # As text, so that 14 digits are before every instant of 17 that begins with them.
+    wanted = _digits(text)
+    reached = [instant for instant in timeline.instants if instant <= wanted]
     if not reached:
         earliest = timeline.instants[0] if timeline.instants else timeline.newest()
         raise VersionNotFound(timeline.storage.location, f"{AS_OF} = {text}", earliest, timeline.newest())
@@ -150,15 +154,16 @@ def _incremental(table: "HudiTable", given: Mapping[str, str]) -> "HudiSnapshot"
     table.refuse_changes_without_meta_fields()
     timeline = table.snapshot().timeline
     begin = "" if given[BEGIN] == _EARLIEST else _digits(given[BEGIN])
-    end = _digits(given[END]) if END in given else _NO_COMMIT
+    end = _digits(given[END]) if END in given else NO_COMMIT
     ended = _ended(timeline)
     chosen = [instant for instant, at in ended.items() if begin < at <= end]
     if timeline.has_archived and all(at > begin for at in ended.values()):
         raise VersionNotFound(
             table.location, f"{BEGIN} = {given[BEGIN]}, after which commits were archived", min(ended), max(ended)
         )
-    if not chosen:
-        return HudiSnapshot.of(table.storage, timeline.newest(), timeline, since=_NO_COMMIT)
+    since = timeline.first_that_changes_rows(chosen)
+    if since is None:
+        return HudiSnapshot.of(table.storage, timeline.newest(), timeline, since=NO_COMMIT)
     between = [instant for instant in timeline.instants if chosen[0] <= instant <= chosen[-1]]
     if between != chosen:
         raise UnsupportedFeature(
@@ -166,7 +171,7 @@ def _incremental(table: "HudiTable", given: Mapping[str, str]) -> "HudiSnapshot"
             f"an incremental query from {given[BEGIN]} of commits that overlapped in time",
             "Give a begin and an end at which no write was under way.",
         )
-    return HudiSnapshot.of(table.storage, chosen[-1], timeline, since=chosen[0])
+    return HudiSnapshot.of(table.storage, chosen[-1], timeline, since=since)
 
 
 def _ended(timeline: "Timeline") -> dict[str, str]:
@@ -175,9 +180,24 @@ def _ended(timeline: "Timeline") -> dict[str, str]:
 
 
 def _digits(text: str) -> str:
-    """An instant as a timeline writes it; Hudi takes times too, and reads them in the timeline's own zone."""
+    """An instant as a timeline writes it; Hudi takes times too, and reads them in the timeline's own zone.
+
+    As in Hudi a time without milliseconds is the end of its second, and a day without a time its beginning.
+    """
     match = _SPELLED.match(text.strip())
     if match is None:
         return text.strip()
     year, month, day, hour, minute, second, millis = match.groups()
-    return "".join((year, month, day, hour or "00", minute or "00", second or "00", millis or "000"))
+    time = "000000000" if hour is None else f"{hour}{minute}{second}{millis or '999'}"
+    return f"{year}{month}{day}{time}"
+
+
+def _is_time(digits: str) -> bool:
+    """Whether an instant is of a length that timelines have, and a time that there is."""
+    if not (digits.isascii() and digits.isdigit() and len(digits) in (14, 17)):
+        return False
+    try:
+        datetime.strptime(digits[:14], "%Y%m%d%H%M%S")
+    except ValueError:
+        return False
+    return True

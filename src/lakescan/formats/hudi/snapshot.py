@@ -22,7 +22,7 @@ from lakescan.formats.hudi.schema.evolution import FileNames, file_names
 from lakescan.formats.hudi.schema.physical_schema import physical_schema
 from lakescan.formats.hudi.slices.data_files import HudiFiles
 from lakescan.formats.hudi.slices.file_slices import FileSlices
-from lakescan.formats.hudi.slices.ordering import check_ordering, key_fields
+from lakescan.formats.hudi.slices.ordering import check_ordering, key_fields, nulls_keep_values
 from lakescan.formats.hudi.slices.partition_paths import PartitionPaths
 from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
 from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing, timeline_settings
@@ -30,6 +30,7 @@ from lakescan.io.storage import Storage
 from lakescan.predicate import Column, col
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.file_statistics import has_bounds, statistics_type
+from lakescan.scan.identity import SnapshotIdentity, TableIdentity, digest
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.scan.log_state import LogState
 from lakescan.types.columns import nested
@@ -80,9 +81,13 @@ class HudiSnapshot(ListedSnapshot):
         since = "" if self.since is None else f"{self.since}.."
         return f"{since}{self.instant}{' read optimized' if self.base_files_only else ''}"
 
-    @property
-    def token(self) -> str:
-        return f"{self.format} {self.storage.identity}@{self.version}"
+    @cached_property
+    def identity(self) -> SnapshotIdentity:
+        # Hudi gives its tables no ids: their commits, each with the moment at which it was written, tell them apart.
+        finished = self.timeline.listing.finished
+        log = digest(finished[instant] for instant in self.timeline.until(self.instant))
+        columns = "" if self.description is None else digest([self.description])
+        return SnapshotIdentity(TableIdentity(self.format, self.storage), self.version, log, columns)
 
     @property
     def generated_columns(self) -> Mapping[str, str]:
@@ -127,7 +132,14 @@ class HudiSnapshot(ListedSnapshot):
     @property
     def data_files(self) -> HudiFiles:
         with self._lock:
-            return HudiFiles(self.storage, self.instant, self.schema, self._file_names, key_fields(self.properties))
+            return HudiFiles(
+                self.storage,
+                self.instant,
+                self.schema,
+                self._file_names,
+                key_fields(self.properties),
+                nulls_keep_values(self.properties),
+            )
 
     def scan(self) -> ScanBuilder:
         builder = ScanBuilder.of(self)

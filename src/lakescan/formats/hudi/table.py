@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lakescan.errors import InvalidVersion, UnsupportedFeature
 from lakescan.formats.hudi.engine import settings_of
+from lakescan.formats.hudi.names import NO_COMMIT
 from lakescan.formats.hudi.snapshot import HudiSnapshot
 from lakescan.formats.hudi.timeline.time_travel import instant_at, instant_named, instants_between
 from lakescan.formats.hudi.timeline.timeline import Timeline, load_timeline
@@ -24,6 +25,7 @@ class HudiTable(ShownTable):
     """Implements `scan.Table`; with `base_files_only` by its base files alone."""
 
     format = "hudi"
+    asks_one_version = False
 
     def __init__(self, storage: Storage, zone: str = "UTC", base_files_only: bool = False) -> None:
         self.storage, self.zone, self.base_files_only = storage, zone, base_files_only
@@ -61,7 +63,8 @@ class HudiTable(ShownTable):
         timeline, _ = self._timeline()
         self.refuse_changes_without_meta_fields()
         first, last = instants_between(timeline, start, end, self.zone)
-        return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=first)
+        since = timeline.first_that_changes_rows(one for one in timeline.until(last) if one >= first) or NO_COMMIT
+        return HudiSnapshot.of(self.storage, last, timeline, self.base_files_only, since=since)
 
     def refuse_changes_without_meta_fields(self) -> None:
         if self.snapshot().properties.get("hoodie.populate.meta.fields", "true") != "true":

@@ -57,6 +57,11 @@ public final class FilePiece {
     this.partition = partition;
   }
 
+  /** The bytes of the piece; the last piece of a file is planned without an end. */
+  public long blockLength() {
+    return saidSize > 0 ? Math.min(length, saidSize - start) : length;
+  }
+
   /**
    * Some of the pieces of an Arrow stream of one batch: path, first byte, length, the file's size and number of rows, the deletion
    * vector's file or its bytes, its offset, size and number of rows, partition values.
@@ -134,14 +139,14 @@ public final class FilePiece {
     return all;
   }
 
-  /** The row groups of a file, by number, that belong to a piece of it: those whose middle byte is in the piece. */
+  /** The row groups of a file, by number, that belong to a piece of it: those whose first byte is in the piece. */
   public static int[] groupsIn(List groups, long start, long length) {
     int[] own = new int[groups.size()];
     int count = 0;
     for (int at = 0; at < groups.size(); at++) {
       BlockMetaData group = (BlockMetaData) groups.get(at);
-      long middle = group.getStartingPos() + group.getCompressedSize() / 2;
-      if (start <= middle && middle - start < length) {
+      long first = group.getStartingPos();
+      if (start <= first && first - start < length) {
         own[count++] = at;
       }
     }

@@ -13,8 +13,8 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -24,7 +24,6 @@ import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
-import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomTaskMetric;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
@@ -46,22 +45,22 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class SparkState {
   private static final String ANALYSIS = "org.apache.spark.sql.catalyst.analysis.AnalysisContext$";
 
-  /**
-   * The cache of relations where the thread analyzes a query, the query's execution where it loads its tables once
-   * more, null at any other time.
-   */
-  public Object query(JavaSparkContext context) {
+  /** The cache of relations where the thread analyzes a query, null at any other time. */
+  public Object analysis() {
     StackTraceElement[] stack = Thread.currentThread().getStackTrace();
-    boolean refreshes = false;
     for (int at = 0; at < stack.length; at++) {
-      String owner = stack[at].getClassName();
-      if (owner.equals(ANALYSIS) && stack[at].getMethodName().startsWith("withNewAnalysisContext")) {
+      if (stack[at].getClassName().equals(ANALYSIS)
+          && stack[at].getMethodName().startsWith("withNewAnalysisContext")) {
         return AnalysisContext.get().relationCache();
       }
-      refreshes |= owner.indexOf("V2TableRefreshUtil") >= 0;
     }
-    String number = refreshes ? context.getLocalProperty("spark.sql.execution.id") : null;
-    return number == null ? null : SQLExecution.getQueryExecution(Long.parseLong(number));
+    return null;
+  }
+
+  /** The tracker of the query that the thread optimizes, null at any other time. */
+  public Object optimization() {
+    Option tracker = QueryPlanningTracker.get();
+    return tracker.isDefined() ? tracker.get() : null;
   }
 
   /** The calls in which the thread is, innermost first, a comma and a space between them. */

@@ -197,15 +197,22 @@ class Bridge:
         return int(spark_state(self).thread())
 
     @property
-    def query(self) -> JavaObject | None:
+    def analysis(self) -> JavaObject | None:
         """What stands for the query for which the calling thread loads a table, None where that cannot be told.
 
         A callback runs in the thread that called it, so Spark's thread-local state is that of the query. While a
         query is analyzed, the cache of relations is one object for it, its views and subqueries included; at any
-        other time that is an object that lives as long as the thread, so the stack has to tell. Later versions of
-        Spark load the tables of a query once more before it runs; its execution tells those loads.
+        other time that is an object that lives as long as the thread, so the stack has to tell.
         """
-        return spark_state(self).query(self._context._jsc)
+        return spark_state(self).analysis()
+
+    @property
+    def optimization(self) -> JavaObject | None:
+        """What stands for the query that the calling thread optimizes, its subqueries included; None where it does not.
+
+        Spark's tracker of a query's planning is one object for it, whose rules run in one thread.
+        """
+        return spark_state(self).optimization()
 
     @property
     def stack(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from lakescan.errors import InvalidName, InvalidOption, InvalidVersion, ReadOnly, TableNotFound, WrongFormat
+from lakescan.errors import InvalidName, InvalidOption, InvalidVersion, ReadOnly, WrongFormat
 from lakescan.formats.registry import format_at, format_named, no_table, state_options
 from lakescan.io.configuration import is_storage_option
 from lakescan.io.storage import Storage
@@ -27,8 +27,9 @@ from lakescan.spark.bridge.loads import (
     write_asked,
 )
 from lakescan.spark.dsv2.changelog import Changes, changes_of
+from lakescan.spark.dsv2.opened_tables import kept_open, or_anew, table_format
 from lakescan.spark.dsv2.ownership import is_read_here, is_sessions_own
-from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot, load_table, table_format
+from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_table
 from lakescan.table_names import CATALOG_CLASS, DEFAULT, NAMES, NamedTable, Names, TableNames, check_name
 
 
@@ -131,14 +132,20 @@ class LakeCatalog(Proxy):
             raise ReadOnly(f"the catalog {self._catalog_name}", statement)
         inside, name = self.bridge.names(identifier)
         location = self._location(inside, name)
-        format_ = None if location is None else table_format(self.bridge, location)
-        if location is None or not self._claims(format_):
+        if location is None:
+            self._refuse(location, None)
+            raise self.bridge.no_such_table(identifier)
+        return or_anew(location, lambda: self._loaded_at(identifier, location, self._options(inside, name), when))
+
+    def _loaded_at(
+        self, identifier: JavaObject, location: str, defaults: Mapping[str, str], when: Sequence[Any]
+    ) -> SparkTable:
+        """The table at a location, if this catalog is for such tables."""
+        format_ = table_format(self.bridge, location)
+        if not self._claims(format_):
             self._refuse(location, format_)
             raise self.bridge.no_such_table(identifier)
-        try:
-            return self._loaded(identifier, location, self._options(inside, name), when)
-        except TableNotFound as missing:
-            raise self.bridge.no_such_table(identifier) from missing
+        return self._loaded(identifier, location, defaults, when)
 
     def _shown(self, identifier: JavaObject) -> str:
         """A table's name as plans show it."""
@@ -172,7 +179,8 @@ class LakeCatalog(Proxy):
         location = self._location(*self.bridge.names(identifier))
         if location is None or not self._claims(table_format(self.bridge, location)):
             raise self.bridge.no_such_table(identifier)
-        return changes_of(self.bridge, self._shown(identifier), kept_open(self.bridge, location), context)
+        shown = self._shown(identifier)
+        return or_anew(location, lambda: changes_of(self.bridge, shown, kept_open(self.bridge, location), context))
 
     def createTableLike(self, identifier: JavaObject, *arguments: Any) -> JavaObject:
         return self._writer("CREATE TABLE LIKE").createTableLike(self._owns_name(identifier), *arguments)

@@ -5,27 +5,60 @@ column with a CHAR in it, whose values Spark pads when it reads them. An interva
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import pyarrow as pa
+
+from lakescan.types.schema import arrow_schema
 
 _COLLATIONS = "__COLLATIONS"
 _CHAR = re.compile(r"\bchar\(")
 _PADDED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-def plain_field(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
-    """The field at a path of names, None where there is none or where its values compare in a way of their own."""
-    fields: list[dict[str, Any]] = schema["fields"]
-    reached: dict[str, Any] | None = None
-    for name in path:
-        reached = next((field for field in fields if field["name"] == name), None)
-        if reached is None or not _compares_plainly(reached):
-            return None
-        inside = reached["type"]
-        fields = inside["fields"] if isinstance(inside, dict) and inside["type"] == "struct" else []
-    return reached
+@dataclass(frozen=True)
+class ComparableColumns:
+    """A schema of Spark's by the names of its columns."""
+
+    schema: Mapping[str, Any]
+
+    def field(self, path: tuple[str, ...]) -> Mapping[str, Any] | None:
+        """The field at a path of names; None where there is none or where its values compare in a way of their own."""
+        reached: Mapping[str, Any] | None = None
+        for depth, name in enumerate(path):
+            fields = self._fields(path[:depth])
+            reached = fields.get(name)
+            if reached is None or not _compares_plainly(reached):
+                return None
+        return reached
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """The schema in Arrow's types."""
+        return arrow_schema(dict(self.schema))
+
+    @cached_property
+    def _structs(self) -> dict[tuple[str, ...], dict[str, Mapping[str, Any]]]:
+        return {(): _by_name(self.schema["fields"])}
+
+    def _fields(self, path: tuple[str, ...]) -> dict[str, Mapping[str, Any]]:
+        """The fields of the struct at a path, by name."""
+        if path not in self._structs:
+            inside = self._fields(path[:-1])[path[-1]]["type"]
+            is_struct = isinstance(inside, Mapping) and inside["type"] == "struct"
+            self._structs[path] = _by_name(inside["fields"]) if is_struct else {}
+        return self._structs[path]
 
 
-def _compares_plainly(field: dict[str, Any]) -> bool:
+def _by_name(fields: list[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The first field of each name."""
+    return {field["name"]: field for field in reversed(fields)}
+
+
+def _compares_plainly(field: Mapping[str, Any]) -> bool:
     metadata = field.get("metadata") or {}
     kind = str(metadata.get(_PADDED, field["type"])).lower()
     special = "collate" in kind or kind.startswith("interval") or _CHAR.search(kind) is not None

@@ -18,8 +18,9 @@ from lakescan.options import OF_A_SOURCE
 from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.java_classes import claim_source, named_source
 from lakescan.spark.bridge.loads import Use, use_of_source
+from lakescan.spark.dsv2.opened_tables import or_anew, table_format
 from lakescan.spark.dsv2.ownership import is_read_here
-from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_stream, table_format
+from lakescan.spark.dsv2.table import SparkTable, load_snapshot, load_stream
 from lakescan.spark.given_schema import chosen_columns
 from lakescan.spark.python_source.python_data_source import NAME, LakescanDataSource
 
@@ -51,14 +52,15 @@ class NamedSource(Proxy):
             raise ReadOnly(f'format("{self._name}")', "Writing")
         given = bridge.text_map(properties)
         if use is Use.STREAM:
-            return self._stream(bridge, schema, given)
+            return or_anew(_location(given), lambda: self._stream(bridge, schema, given))
         if use is Use.ROWS:
-            return self._table(bridge, schema, given)
+            return or_anew(_location(given), lambda: self._table(bridge, schema, given))
         if use is Use.NEW_NAME and all(name.lower() != "path" for name in given):
             raise ReadOnly("the session's catalog", "CREATE TABLE without a LOCATION")
         # A catalog that keeps no columns cannot keep old ones: the table has its own.
         shown = _NO_COLUMNS if use is Use.NEW_NAME and schema is None else None
-        return self._table(bridge, shown, _of_a_named_table(given))
+        named = _of_a_named_table(given)
+        return or_anew(_location(named), lambda: self._table(bridge, shown, named))
 
     def _newest(self, options: JavaObject) -> Any:
         return self.getTable(None, None, options.asCaseSensitiveMap())

@@ -19,7 +19,8 @@ from lakescan.io.locations import has_scheme
 from lakescan.spark.bridge import Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.statements import local_plan, put_function, put_statements
 from lakescan.spark.dsv2.catalog import PathCatalog, attach
-from lakescan.spark.dsv2.table import SparkTable, kept_open, load_snapshot
+from lakescan.spark.dsv2.opened_tables import kept_open, or_anew
+from lakescan.spark.dsv2.table import SparkTable, load_snapshot
 
 # The option by which a read asks for changes, of formats that have one: its range may end at a version yet to come.
 _FEED = "readChangeFeed"
@@ -59,19 +60,25 @@ def _history(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
     limit = given[1] if len(given) > 1 else None
     if limit is not None and not isinstance(limit, int):
         raise InvalidArgument("lake_history", "the second argument is how many commits are wanted, a number")
-    return _frame(bridge, kept_open(bridge, _location(bridge, given[0])).history(limit))
+    location = _location(bridge, given[0])
+    return _frame(bridge, or_anew(location, lambda: kept_open(bridge, location).history(limit)))
 
 
 def _detail(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
     location, name = _named_location(bridge, given[0])
-    table = kept_open(bridge, location)
-    # A path of this machine as Hadoop writes it.
-    known = {"location": table.location if has_scheme(table.location) else f"file:{table.location}"}
-    return _frame(bridge, detail(table, known if name is None else {**known, "name": name}))
+
+    def told() -> pa.Table:
+        table = kept_open(bridge, location)
+        # A path of this machine as Hadoop writes it.
+        known = {"location": table.location if has_scheme(table.location) else f"file:{table.location}"}
+        return detail(table, known if name is None else {**known, "name": name})
+
+    return _frame(bridge, or_anew(location, told))
 
 
 def _changes(bridge: Bridge, given: Sequence[Any]) -> DataFrame:
-    return _changes_by_path(bridge, [_location(bridge, given[0]), *given[1:]])
+    location = _location(bridge, given[0])
+    return or_anew(location, lambda: _changes_by_path(bridge, [location, *given[1:]]))
 
 
 def _changes_by_path(bridge: Bridge, given: Sequence[Any]) -> DataFrame:

@@ -39,7 +39,7 @@ from lakescan.io.locations import store_of
 from lakescan.predicate import TRUE
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows, streams_of
 from lakescan.scan.packing import ROW_COUNT, total_bytes
-from lakescan.spark.dsv2.comparable_columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
 from lakescan.spark.dsv2.filter_words import FilterWords, only_drops_nulls
 from lakescan.spark.dsv2.variant_fields import is_extracted
 from lakescan.types.columns import member
@@ -82,7 +82,7 @@ def plain_columns(plan: ReadPlan, schema: StructType, small: bool = False) -> Pl
     if more:
         return more
     order = sorted(range(len(plan.schema)), key=lambda at: plan.schema.field(at).name in plan.partition_columns)
-    notes, stored, partitions = schema.jsonValue(), [], []
+    comparable, stored, partitions = ComparableColumns(schema.jsonValue()), [], []
     for at in order:
         field, source = plan.schema.field(at), plan.source.field(at)
         own = at < len(plan.output)
@@ -90,7 +90,7 @@ def plain_columns(plan: ReadPlan, schema: StructType, small: bool = False) -> Pl
         wanted = schema.fields[at] if own else StructField(field.name, from_arrow_type(field.type, True))
         stored_field = _stored(wanted, field, source)
         simple = isinstance(wanted.dataType, _SIMPLE)
-        if own and plain_field(notes, (wanted.name,)) is None:
+        if own and comparable.field((wanted.name,)) is None:
             return f"the type of {field.name}"
         if field.name in plan.partition_columns and simple:
             partitions.append(StructField(field.name, wanted.dataType, wanted.nullable))

@@ -1,8 +1,8 @@
 """One query, one plan: equal scans share a plan, and the scans of a query are planned side by side.
 
-A plan is found again by what is asked, its settings and the very snapshot it was made of, so a table that was
-replaced by another with the same version is never mistaken for it. A plan is forgotten with the last query that
-uses it. Threads end when there is nothing left to plan, so none outlives its session.
+A plan is found again by what is asked of which version of which table, so a table that was replaced by another with the
+same version is never mistaken for it. A plan is forgotten with the last query that uses it. Threads end when there is
+nothing left to plan, so none outlives its session.
 """
 
 from collections import deque
@@ -14,6 +14,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from lakescan.scan.identity import AnswerIdentity
 from lakescan.scan.plan import Plan
 from lakescan.scan.planning import plan
 from lakescan.scan.spec import ScanSpec
@@ -36,7 +37,7 @@ class Planning:
         return Planning(plan.spec, made)
 
 
-_plannings: WeakValueDictionary[str, Planning] = WeakValueDictionary()
+_plannings: WeakValueDictionary[AnswerIdentity, Planning] = WeakValueDictionary()
 _lock = Lock()
 
 
@@ -83,12 +84,11 @@ def planners(threads: int) -> Planners:
 
 def planning(spec: ScanSpec) -> Planning:
     """The planning of an equal scan of a query that still lives, or else one that begins now, in the background."""
-    key = f"{spec.token} {spec.settings}"
     with _lock:
-        kept = _plannings.get(key)
-        if kept is None or kept.spec.snapshot is not spec.snapshot or _has_failed(kept):
+        kept = _plannings.get(spec.answer)
+        if kept is None or _has_failed(kept):
             pool = planners(spec.settings.planning_threads)
-            kept = _plannings[key] = Planning(spec, pool.submit(partial(plan, spec)))
+            kept = _plannings[spec.answer] = Planning(spec, pool.submit(partial(plan, spec)))
         return kept
 
 

@@ -20,19 +20,18 @@ from lakescan.scan.aggregates import can_average, can_read, has_many_groups
 from lakescan.scan.builder import ScanBuilder
 from lakescan.scan.plan import Plan
 from lakescan.spark.bridge import READ, BatchScan, Bridge, JavaObject, Proxy
-from lakescan.spark.dsv2.comparable_columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
 from lakescan.spark.dsv2.planners import Planning
 from lakescan.spark.dsv2.predicates import AskedAggregation, AskedFunction, read_aggregation
 from lakescan.spark.dsv2.scan import SparkScan
-from lakescan.types.schema import arrow_schema
 
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max"}
 
 
-def translate_aggregation(aggregation: AskedAggregation, spark_schema: dict[str, Any]) -> Aggregation | None:
+def translate_aggregation(aggregation: AskedAggregation, columns: ComparableColumns) -> Aggregation | None:
     """The aggregation, None where some part of it is not ours to compute."""
-    keys = [_column(key, spark_schema) for key in aggregation.keys]
-    functions = [_aggregate(function, spark_schema) for function in aggregation.functions]
+    keys = [_column(key, columns) for key in aggregation.keys]
+    functions = [_aggregate(function, columns) for function in aggregation.functions]
     if None in keys or None in functions:
         return None
     return Aggregation(
@@ -40,39 +39,39 @@ def translate_aggregation(aggregation: AskedAggregation, spark_schema: dict[str,
     )
 
 
-def averaged_columns(aggregation: AskedAggregation, spark_schema: dict[str, Any]) -> set[Column]:
+def averaged_columns(aggregation: AskedAggregation, columns: ComparableColumns) -> set[Column]:
     """The columns whose AVG is asked for. Spark asks for a sum and a count next, and adds them up otherwise."""
     averages = [function for function in aggregation.functions if function.kind == "Avg"]
-    columns = [_column(average.arguments[0], spark_schema) for average in averages]
-    return {column for column in columns if column is not None}
+    averaged = (_column(average.arguments[0], columns) for average in averages)
+    return {column for column in averaged if column is not None}
 
 
-def _aggregate(function: AskedFunction, spark_schema: dict[str, Any]) -> Aggregate | None:
+def _aggregate(function: AskedFunction, columns: ComparableColumns) -> Aggregate | None:
     kind, distinct = function.kind, function.is_distinct
     if kind == "CountStar":
         return Aggregate("count_rows")
     if kind not in _FUNCTIONS or (distinct and kind != "Count"):
         return None
     (value,) = function.arguments
-    if not all(plain_field(spark_schema, column.path) is not None for column in columns_in(value)):
+    if not all(columns.field(column.path) is not None for column in columns_in(value)):
         return None
     if isinstance(value, Column):
         return Aggregate("count_distinct" if distinct else _FUNCTIONS[kind], value)
     if not isinstance(value, Call) or distinct or kind not in ("Sum", "Count") or not columns_in(value):
         return None
-    return None if decimal_type(value, arrow_schema(spark_schema)) is None else Aggregate(_FUNCTIONS[kind], value)
+    return None if decimal_type(value, columns.arrow) is None else Aggregate(_FUNCTIONS[kind], value)
 
 
-def _column(value: Expression, spark_schema: dict[str, Any]) -> Column | None:
-    if not isinstance(value, Column) or plain_field(spark_schema, value.path) is None:
+def _column(value: Expression, columns: ComparableColumns) -> Column | None:
+    if not isinstance(value, Column) or columns.field(value.path) is None:
         return None
     return value
 
 
-def partial_schema(how: Aggregation, spark_schema: dict[str, Any]) -> StructType:
+def partial_schema(how: Aggregation, columns: ComparableColumns) -> StructType:
     """The columns of a partial row in Spark's types."""
-    types = [_type_of(key, spark_schema) for key in how.keys]
-    types += [_result_type(aggregate, spark_schema) for aggregate in how.aggregates]
+    types = [_type_of(key, columns) for key in how.keys]
+    types += [_result_type(aggregate, columns) for aggregate in how.aggregates]
     names = [f"key_{at}" for at in range(len(how.keys))] + [f"value_{at}" for at in range(len(how.aggregates))]
     return StructType.fromJson({"type": "struct", "fields": list(_fields(names, types))})
 
@@ -82,20 +81,20 @@ def _fields(names: Iterable[str], types: Iterable[Any]) -> Iterable[dict[str, An
         yield {"name": name, "type": type_, "nullable": True, "metadata": {}}
 
 
-def _result_type(aggregate: Aggregate, spark_schema: dict[str, Any]) -> Any:
+def _result_type(aggregate: Aggregate, columns: ComparableColumns) -> Any:
     if aggregate.value is None or aggregate.function in COUNTS:
         return "long"
     if aggregate.function == "sum":
-        summed = aggregate.result_type(arrow_schema(spark_schema))
+        summed = aggregate.result_type(columns.arrow)
         if pa.types.is_decimal(summed):
             return f"decimal({summed.precision},{summed.scale})"
         return "double" if pa.types.is_floating(summed) else "long"
     assert aggregate.column is not None, f"{aggregate} is of a column"
-    return _type_of(aggregate.column, spark_schema)
+    return _type_of(aggregate.column, columns)
 
 
-def _type_of(column: Column, spark_schema: dict[str, Any]) -> Any:
-    field = plain_field(spark_schema, column.path)
+def _type_of(column: Column, columns: ComparableColumns) -> Any:
+    field = columns.field(column.path)
     assert field is not None, f"{column} was found before"
     return field["type"]
 
@@ -103,9 +102,9 @@ def _type_of(column: Column, spark_schema: dict[str, Any]) -> Any:
 class PushedAggregates:
     """The aggregation that Spark offers to one scan, and what became of it."""
 
-    def __init__(self, bridge: Bridge, spark_schema: dict[str, Any]) -> None:
+    def __init__(self, bridge: Bridge, columns: ComparableColumns) -> None:
         self._bridge = bridge
-        self._spark_schema = spark_schema
+        self._columns = columns
         self._averaged: set[Column] = set()
         self._considered: tuple[Aggregation, Plan] | None = None
         self.pushed: tuple[Aggregation, Plan] | None = None
@@ -113,7 +112,7 @@ class PushedAggregates:
     def is_complete(self, aggregation: JavaObject, rows: ScanBuilder) -> bool:
         """Whether the scan gives the final rows; Spark asks this first, and again where it rewrote an AVG."""
         asked = read_aggregation(self._bridge, aggregation)
-        self._averaged |= averaged_columns(asked, self._spark_schema)
+        self._averaged |= averaged_columns(asked, self._columns)
         planned = self._planned(asked, rows)
         return planned is not None and planned[1].metadata_only
 
@@ -130,17 +129,18 @@ class PushedAggregates:
     def _is_for_workers(self, plan: Plan) -> bool:
         return can_read(plan) and can_average(plan, self._averaged) and not has_many_groups(plan)
 
-    def build(self) -> Proxy:
+    def build(self, failed: list[str]) -> Proxy:
+        """The scan that answers it; `failed` are optimizations that were given up before."""
         assert self.pushed is not None, "no aggregation was pushed"
         how, plan = self.pushed
-        schema = partial_schema(how, self._spark_schema)
+        schema = partial_schema(how, self._columns)
         if plan.metadata_only:
-            return MetadataScan(self._bridge, plan, schema)
-        return SparkScan(self._bridge, Planning.done(plan), schema)
+            return MetadataScan(self._bridge, plan, schema, failed)
+        return SparkScan(self._bridge, Planning.done(plan), schema, failed=failed)
 
     def _planned(self, aggregation: AskedAggregation, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
         settings = rows.spec.settings
-        how = translate_aggregation(aggregation, self._spark_schema)
+        how = translate_aggregation(aggregation, self._columns)
         if how is None or not (settings.aggregates or settings.partial_aggregates):
             return None
         if self._considered is None or self._considered[0] != how:
@@ -153,9 +153,10 @@ class MetadataScan(BatchScan):
 
     ANSWERS_FOR_EVER = ("readSchema", "description", "columnarSupportMode", "supportedCustomMetrics")
 
-    def __init__(self, bridge: Bridge, plan: Plan, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, plan: Plan, schema: StructType, failed: list[str]) -> None:
         super().__init__(bridge)
         self.last_run = plan
+        self.failed = tuple(dict.fromkeys([*failed, *plan.failed]))
         self._schema = schema
 
     @property

@@ -13,13 +13,13 @@ a worker does, since it then has fewer rows to send.
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from lakescan.predicate import TRUE, Expression, Predicate, columns_of, exact, implied
+from lakescan.predicate import TRUE, Expression, Predicate, columns_of, conjoin, exact, implied
 from lakescan.predicate.failing import may_fail
 from lakescan.scan.builder import ScanBuilder
-from lakescan.spark.dsv2.comparable_columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
 
 _THREADS_KEPT = 64
 
@@ -49,37 +49,62 @@ class ScansOfAPlan:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What a scan takes of filters, the fields of its `ScanSpec`; nothing of what is TRUE."""
+
+    filter: Predicate | None = None
+    unclaimed: Predicate | None = None
+    skip: Predicate | None = None
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether Spark need not know of the filter any more."""
+        return self.filter is not None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the scan has any use for the filter."""
+        return any(part not in (None, TRUE) for part in (self.filter, self.unclaimed, self.skip))
+
+    @staticmethod
+    def together(taken: Sequence["Taken"], wanted: ScanBuilder) -> ScanBuilder:
+        """The scan with all of them, added at once: one by one, each would be compared and bound with all before it."""
+        filters = [one.filter for one in taken if one.filter is not None]
+        unclaimed = [one.unclaimed for one in taken if one.unclaimed is not None]
+        skips = [one.skip for one in taken if one.skip is not None]
+        return wanted.filter(conjoin(filters)).filter_unclaimed(conjoin(unclaimed)).skip_unless(conjoin(skips))
+
+
+@dataclass(frozen=True)
 class FilterRules:
     """What decides it for one scan: the table's schema as Spark sees it, and the session's time zone."""
 
-    spark_schema: dict[str, Any]
+    columns: ComparableColumns
     zone: str
 
     def may_fail(self, expression: Expression, wanted: ScanBuilder) -> bool:
         return may_fail(expression, wanted.spec.snapshot.schema)
 
-    def take(
-        self, expression: Expression, wanted: ScanBuilder, alone: bool = True, unfailing: bool = True
-    ) -> tuple[ScanBuilder, bool]:
-        """The scan with as much of the filter as it can have, and whether Spark need not know of it any more.
+    def take(self, expression: Expression, wanted: ScanBuilder, alone: bool = True, unfailing: bool = True) -> "Taken":
+        """As much of the filter as the scan can have.
 
         `alone`: the plan has no other scan; `unfailing`: no filter before this one may fail.
         """
         schema = wanted.spec.snapshot.schema
         whole = exact(expression, schema)
         if whole is None:
-            return wanted.skip_unless(self._plain(implied(expression, schema, self.zone))), False
+            return Taken(skip=self._plain(implied(expression, schema, self.zone)))
         if self._plain(whole) != whole:
-            return wanted, False
+            return Taken()
         by_partition = all(column.path[0] in wanted.spec.snapshot.partition_columns for column in columns_of(whole))
         if by_partition:
-            return wanted.filter(whole), True
+            return Taken(filter=whole)
         if not (wanted.spec.settings.filters and unfailing):
-            return wanted.skip_unless(whole), False
+            return Taken(skip=whole)
         if alone or not wanted.spec.settings.runtime_filters:
-            return wanted.filter(whole), True
-        return wanted.filter_unclaimed(whole), False
+            return Taken(filter=whole)
+        return Taken(unclaimed=whole)
 
     def _plain(self, predicate: Predicate) -> Predicate:
-        plain = all(plain_field(self.spark_schema, column.path) for column in columns_of(predicate))
+        plain = all(self.columns.field(column.path) for column in columns_of(predicate))
         return predicate if plain else TRUE

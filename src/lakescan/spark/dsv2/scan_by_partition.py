@@ -13,7 +13,6 @@ from lakescan.scan.partitioning import KeyedTasks, keys_of
 from lakescan.scan.plan import Plan, ScanTasks
 from lakescan.spark.bridge import READ, JavaObject
 from lakescan.spark.bridge.tasks import TaskBlock, keyed_partitions, ordering, partitioning
-from lakescan.spark.dsv2.comparable_columns import plain_field
 from lakescan.spark.dsv2.scan import SparkScan
 
 
@@ -29,8 +28,7 @@ class SparkScanByPartition(SparkScan):
     @cached_property
     def _keys(self) -> tuple[str, ...]:
         # Of a column that Spark changes when it reads it (CHAR), the values that are compared are others.
-        schema = self.schema.jsonValue()
-        return tuple(name for name in self.plan.partition_keys if plain_field(schema, (name,)))
+        return tuple(name for name in self.plan.partition_keys if self._comparable.field((name,)))
 
     def outputPartitioning(self) -> JavaObject:
         keys = keys_of(self.plan.planned.files, self._keys)[0].num_rows if self._keys else 0

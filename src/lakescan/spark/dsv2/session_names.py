@@ -15,10 +15,11 @@ from lakescan.formats.registry import no_table, options_of
 from lakescan.io.storage import Storage
 from lakescan.spark.bridge import Bridge, JavaObject
 from lakescan.spark.bridge.loads import write_asked
-from lakescan.spark.bridge.session_tables import kept_table, serve_names
+from lakescan.spark.bridge.session_tables import KeptTable, kept_table, serve_names
 from lakescan.spark.dsv2.catalog import LakeCatalog
 from lakescan.spark.dsv2.data_source import check_source
-from lakescan.spark.dsv2.table import SparkTable, table_format
+from lakescan.spark.dsv2.opened_tables import or_anew, table_format
+from lakescan.spark.dsv2.table import SparkTable
 
 
 class SessionNames(LakeCatalog):
@@ -38,16 +39,22 @@ class SessionNames(LakeCatalog):
         kept = kept_table(self.bridge, *self.bridge.names(identifier))
         if kept is None:
             raise self.bridge.no_such_table(identifier)
-        if kept.location is None:
+        location = kept.location
+        if location is None:
             raise ReadOnly(f"the table {self._shown(identifier)}", "A table without a location")
-        format_ = table_format(self.bridge, kept.location)
+        return or_anew(location, lambda: self._loaded_by_name(identifier, location, kept, when))
+
+    def _loaded_by_name(
+        self, identifier: JavaObject, location: str, kept: KeptTable, when: Sequence[Any]
+    ) -> SparkTable:
+        format_ = table_format(self.bridge, location)
         if format_ is None:
-            raise no_table(Storage.at(kept.location))
-        check_source(self.bridge.spark, kept.location, kept.source, format_)
+            raise no_table(Storage.at(location))
+        check_source(self.bridge.spark, location, kept.source, format_)
         # A catalog keeps much beside the options that a table was made with.
         known = options_of(format_)
         defaults = {name: value for name, value in kept.options.items() if known.find(name) is not None}
-        return self._loaded(identifier, kept.location, defaults, when, kept.is_managed)
+        return self._loaded(identifier, location, defaults, when, kept.is_managed)
 
     def _location(self, namespace: tuple[str, ...], name: str) -> str | None:
         kept = kept_table(self.bridge, namespace, name)

@@ -26,7 +26,7 @@ from lakescan.scan.settings import Settings
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.streams import packed, stream_scan
 from lakescan.spark.bridge.tasks import TaskBlock, block_of_one
-from lakescan.spark.dsv2.comparable_columns import plain_field
+from lakescan.spark.dsv2.comparable_columns import ComparableColumns
 from lakescan.spark.dsv2.plain_files import PlainColumns, plain_columns, plain_pieces
 from lakescan.spark.dsv2.predicates import read_expression
 from lakescan.spark.dsv2.worker import shipped, stream_reader, worker_schema
@@ -182,8 +182,8 @@ class BatchPlanner(Proxy):
     def _implied(self, predicate: JavaObject) -> Predicate:
         """What a filter of the query says of a stream's rows; nothing where Spark compares in a way of its own."""
         said = implied(read_expression(self.bridge, predicate), self._table.pinned.schema, self.bridge.time_zone)
-        schema = self._table.schema.jsonValue()
-        return said if all(plain_field(schema, column.path) for column in columns_of(said)) else TRUE
+        comparable = ComparableColumns(self._table.schema.jsonValue())
+        return said if all(comparable.field(column.path) for column in columns_of(said)) else TRUE
 
     class Java:
         implements = ("java.util.function.BiFunction",)

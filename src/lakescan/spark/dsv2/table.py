@@ -1,7 +1,7 @@
 """One version of a table as Spark's `Table`: its name, columns and properties, and the way to a scan.
 
-The version is fixed when Spark loads the table, so a query, however often it names the table, sees one version
-of it.
+Its columns are those of the version that Spark has loaded. Its rows are those of the version that was asked for or,
+where none was, of the newest one when the query is optimized: the same for all parts of the query.
 """
 
 import json
@@ -9,36 +9,31 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructType
 
-from lakescan.errors import InvalidOption, ReadOnly, TableNotFound
-from lakescan.formats.registry import asked, asks_one_version, can_stream, checked, open_table, sets_rows
+from lakescan.errors import ChangedSinceAnalysis, InvalidOption, ReadOnly
+from lakescan.formats.registry import asked, asks_one_version, can_stream, checked, format_named, sets_rows
 from lakescan.io.configuration import is_storage_option
-from lakescan.io.storage import Storage
 from lakescan.options import Options, Read
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot, Table
-from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, LivingObjects, Proxy
+from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.bridge.loads import loads_a_stream
 from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
+from lakescan.spark.dsv2.opened_tables import OPENED, kept_open, or_anew, pinned_versions, zone_of
 from lakescan.spark.dsv2.partitions import ShownPartitions
-from lakescan.spark.dsv2.pinned_versions import PinnedVersions
 from lakescan.spark.dsv2.scan_builder import SparkScanBuilder, scan_builder
 from lakescan.spark.dsv2.stream import StreamScanBuilder
 from lakescan.spark.dsv2.stream_options import Seen, pinned_stream, stream_builder, stream_options
-from lakescan.spark.given_schema import all_nullable, chosen_columns
+from lakescan.spark.given_schema import all_nullable, chosen_columns, not_there
 from lakescan.stream.options import OF_A_BATCH
-
-_TABLES_KEPT = 32
-_PINNED: WeakKeyDictionary[JavaObject, PinnedVersions] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -53,6 +48,8 @@ class Asked:
     """Whether a scan's options are just those that the table was loaded with."""
     storage: frozenset[str] = frozenset()
     """The names of the options that opened its store; what they say is in its configuration, and nowhere else."""
+    follows: Table | None = field(default=None, compare=False)
+    """The table whose newest version is read, where nothing was asked for that stays."""
 
     def has(self, format_: str, name: str, value: str) -> bool:
         """Whether an option changes nothing about the table as it was loaded."""
@@ -96,20 +93,23 @@ class SparkTable(ShownPartitions):
         self._schema_json = schema_json or snapshot.schema_json
         self.is_managed = is_managed
 
-    @property
+    @cached_property
     def token(self) -> str:
+        # What Spark caches of a table that follows is of a version that may be newer than the one that was loaded.
+        follows = "" if self._asked.follows is None else "newest since "
         if self._asked.filter is None and self._schema_json == self.snapshot.schema_json:
-            return self.snapshot.token
-        return f"{self.snapshot.token} where {self._asked.filter} as {self._schema_json}"
+            return follows + self.snapshot.token
+        return f"{follows}{self.snapshot.token} where {self._asked.filter} as {self._schema_json}"
 
     def name(self) -> str:
         return self._name
 
     def id(self) -> str:
-        return f"{self.snapshot.format}:{self.snapshot.location}"
+        # By this Spark finds what it has cached of a table of that name: rows of another version are others.
+        return self.token
 
-    def version(self) -> str:
-        return str(self.snapshot.version)
+    def version(self) -> None:
+        """Nothing: Spark loads a table anew that has one, before a query runs. Here the scan follows the table."""
 
     def schema(self) -> JavaObject:
         return self.bridge.data_type(self._schema_json)
@@ -149,13 +149,26 @@ class SparkTable(ShownPartitions):
             share_catalogs(self.bridge, running)
             storage = storage_at(running, self.snapshot.location, given)
             given = _without_storage(given)
-            table = _kept(storage, _zone(running, {**given, **self._asked.options}))
+            table = OPENED.at(storage, zone_of(running, {**given, **self._asked.options}))
             seen = Seen(table, self.snapshot, self._schema_json, self._asked.options, self._asked.checked)
             return stream_builder(running, seen, given)
         settings = Settings.of(self.bridge.confs("lakescan."), self._asked.options, given)
         if given and not self._asked.checked:
             self._refuse_what_was_not_asked(given)
-        return scan_builder(self.bridge, self.snapshot, settings, self._asked.filter)
+        return scan_builder(self.bridge, self._scanned(), settings, self._asked.filter, self._schema_json)
+
+    def _scanned(self) -> Snapshot:
+        """What a scan reads that is built now."""
+        table = self._asked.follows
+        if table is None:
+            return self.snapshot
+        pinned = pinned_versions(self.bridge)
+        newest = asked(table, self._asked.options, lambda: pinned.newest(self.bridge.optimization, table))
+        if newest.schema_json != self.snapshot.schema_json:
+            lost = not_there(json.loads(self._schema_json), json.loads(newest.schema_json))
+            if lost is not None:
+                raise ChangedSinceAnalysis(newest.location, newest.version, lost)
+        return newest
 
     def _refuse_what_was_not_asked(self, given: Mapping[str, str]) -> None:
         """What a scan's options ask for must be what the table was loaded for."""
@@ -220,26 +233,6 @@ class HiddenColumn(Proxy):
         implements = (CATALOG + "MetadataColumn",)
 
 
-@lru_cache(maxsize=_TABLES_KEPT)
-def _kept(storage: Storage, time_zone: str) -> Table:
-    return open_table(storage.location, time_zone, storage.configuration)
-
-
-def table_format(
-    bridge: Bridge, path: str, zone: str | None = None, options: Mapping[str, str] | None = None
-) -> str | None:
-    """The format of the table at a path, None where there is none; storage is not asked twice for a table's."""
-    try:
-        return _kept(storage_at(bridge, path, options), zone or bridge.time_zone).format
-    except TableNotFound:
-        return None
-
-
-def kept_open(bridge: Bridge, path: str | os.PathLike[str]) -> Table:
-    """The table at a path, opened once."""
-    return _kept(storage_at(bridge, path), bridge.time_zone)
-
-
 def load_snapshot(
     bridge: Bridge,
     path: str | os.PathLike[str],
@@ -252,10 +245,10 @@ def load_snapshot(
 ) -> tuple[Snapshot, Asked]:
     """What a version or a moment and options ask for, and what that was; options win over those that are defaults.
 
-    Tables are kept between queries, so that an unchanged log is not read again. `more` are options that a data source
-    has beside those of tables; `zone` is for times that name none, the session's where it is not given.
+    `more` are options that a data source has beside those of tables; `zone` is for times that name none, the session's
+    where it is not given.
     """
-    table = _kept(storage_at(bridge, path, options), zone or bridge.time_zone)
+    table = OPENED.at(storage_at(bridge, path, options), zone or bridge.time_zone)
     storage = frozenset(name for name in options or {} if is_storage_option(name))
     options = _without_storage(options or {})
     travelled = version is not None or timestamp is not None
@@ -263,7 +256,7 @@ def load_snapshot(
     def chosen() -> Snapshot:
         if travelled:
             return table.snapshot(version, timestamp)
-        return _pinned(bridge).newest(bridge.query, table)
+        return pinned_versions(bridge).newest(bridge.analysis, table)
 
     Settings.of(options)
     given = checked(options, table.format, Read.BATCH, Read.CHANGES, more=more)
@@ -277,7 +270,9 @@ def load_snapshot(
         if not (travels and asks_one_version(table.format, name))
     }
     given = {**kept, **given}
-    return asked(table, given, chosen, travelled), Asked(given, travelled, filter_, more is not None, storage)
+    stays = travelled or table.asks_one_version or any(asks_one_version(table.format, name) for name in given)
+    follows = None if stays or format_named(table.format).range_asked(given) is not None else table
+    return asked(table, given, chosen, travelled), Asked(given, travelled, filter_, more is not None, storage, follows)
 
 
 def load_table(
@@ -310,7 +305,7 @@ def load_stream(
     bridge: Bridge, name: str, path: str, options: Mapping[str, str], schema: StructType | None = None
 ) -> SparkTable:
     """The table for a stream with these options; of its columns those of a schema, where one is given."""
-    table = _kept(storage_at(bridge, path, options), _zone(bridge, options))
+    table = OPENED.at(storage_at(bridge, path, options), zone_of(bridge, options))
     given, snapshot = stream_options(_without_storage(options), table.format), table.snapshot()
     struct = all_nullable(json.loads(pinned_stream(table, given, snapshot).schema_json))
     if schema is not None:
@@ -323,18 +318,6 @@ def _without_storage(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if not is_storage_option(name)}
 
 
-def _zone(bridge: Bridge, options: Mapping[str, str]) -> str:
-    """The zone of times that name none."""
-    return next((value for name, value in options.items() if name.lower() == "timezone"), bridge.time_zone)
-
-
-def _pinned(bridge: Bridge) -> PinnedVersions:
-    """The one memory of a JVM's queries, whichever catalog asks."""
-    if bridge.gateway not in _PINNED:
-        _PINNED[bridge.gateway] = PinnedVersions(LivingObjects(bridge))
-    return _PINNED[bridge.gateway]
-
-
 def read_table(
     spark: SparkSession,
     path: str | os.PathLike[str],
@@ -344,7 +327,7 @@ def read_table(
 ) -> DataFrame:
     bridge = Bridge(spark)
     texts = {name: str(value) for name, value in options.items()}
-    snapshot, asked_for = load_snapshot(bridge, path, version, timestamp, texts)
+    snapshot, asked_for = or_anew(path, lambda: load_snapshot(bridge, path, version, timestamp, texts))
     twice = [name for name in asked_for.options if asks_one_version(snapshot.format, name)]
     if twice and asked_for.travelled:
         raise InvalidOption(twice[0], "version= or timestamp= is given too. Give one of the two.")
@@ -360,6 +343,5 @@ def read_changes(
     end: int | str | datetime | None,
 ) -> DataFrame:
     bridge = Bridge(spark)
-    table = _kept(storage_at(bridge, path), bridge.time_zone)
-    changes = table.changes(start, end)
+    changes = or_anew(path, lambda: kept_open(bridge, path).changes(start, end))
     return bridge.data_frame(SparkTable(bridge, f"{changes.format}.changes.`{changes.location}`", changes), {})

@@ -1,6 +1,5 @@
 """Streams of random histories deliver exactly what a plain model says: no row lost, none doubled, none wrong."""
 
-import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -15,11 +14,11 @@ from lakescan.errors import (
     StartNotRebuilt,
     VersionNotFound,
 )
+from tests.examples import examples, seeds
 from tests.formats.delta.stream.engine import Engine
 from tests.formats.delta.stream.history import History, ModelVersion, Row
 
-SEEDS = 600 * int(os.environ.get("LAKESCAN_FUZZ", "1"))
-CHUNK = 50
+CHUNK = min(50, examples(50))
 
 
 def counted(rows: list[Row]) -> Counter[tuple[tuple[str, Any], ...]]:
@@ -155,7 +154,7 @@ def check_stop(
     assert counted(engine.rows) == counted(rows)
 
 
-@pytest.mark.parametrize("chunk", range(SEEDS // CHUNK))
+@pytest.mark.parametrize("chunk", seeds(12))
 def test_a_stream_delivers_what_the_model_says(tmp_path: Path, chunk: int) -> None:
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         try:

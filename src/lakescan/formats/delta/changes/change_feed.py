@@ -38,6 +38,7 @@ from lakescan.io.storage import Storage
 from lakescan.predicate import Column
 from lakescan.reader.read_plan import ComputedColumn
 from lakescan.scan.file_statistics import statistics_type
+from lakescan.scan.identity import SnapshotIdentity, TableIdentity, digest
 from lakescan.scan.listed_snapshot import ListedSnapshot
 from lakescan.types.columns import member
 from lakescan.types.schema import prune
@@ -77,10 +78,12 @@ class DeltaChanges(ListedSnapshot):
     def version(self) -> int:
         return self.end
 
-    @property
-    def token(self) -> str:
-        columns = hash(json.dumps(self._metadata.schema_json))
-        return f"delta changes {self.storage.identity}@{self.start}-{self.end} as {columns:x}"
+    @cached_property
+    def identity(self) -> SnapshotIdentity:
+        table = TableIdentity(self.format, self.storage, self._metadata.table_id)
+        log = digest((commit.version, commit.file_time_ms, len(commit.text.text)) for commit in self._commits)
+        columns = digest([self._metadata.schema_json, self._commits[0].zone])
+        return SnapshotIdentity(table, f"{self.start}-{self.end}", log, f"changes {columns}")
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -210,6 +213,6 @@ def _with_change_type(statistics: Mapping[str, pa.Array], known: pa.Array) -> di
     for name, value in values.items():
         struct = statistics[name]
         fields = [*struct.type, type_.field(name).type.field(0)]
-        children = [*(pc.struct_field(struct, [at]) for at in range(struct.type.num_fields)), value]
+        children = [*struct.flatten(), value]
         widened[name] = pa.StructArray.from_arrays(children, fields=fields)
     return widened

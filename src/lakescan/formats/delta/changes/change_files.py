@@ -100,7 +100,7 @@ def _files(commit: TableCommit, files: pa.Table, change: str | None, partition: 
 def _vector(vector: pa.Array) -> pa.Array:
     if vector.type.equals(VECTOR):
         return vector
-    own = [pc.struct_field(vector, [at]) for at in range(vector.type.num_fields)]
+    own = vector.flatten()
     besides = [pa.nulls(len(vector), DELETION_VECTOR)] * 2
     return pa.StructArray.from_arrays([*own, *besides], fields=list(VECTOR), mask=vector.is_null())
 
@@ -114,7 +114,7 @@ def _partition(commit: TableCommit, files: pa.Table, fields: Sequence[pa.Field])
             "the partition values of a changed file, which the log does not give",
             "Read the changes of other versions, or the whole table at both versions.",
         )
-    values = [pc.struct_field(partition, [at]).cast(field.type) for at, field in enumerate(fields)]
+    values = [member.cast(field.type) for member, field in zip(partition.flatten(), fields, strict=True)]
     version = pa.repeat(pa.scalar(commit.version, pa.int64()), files.num_rows)
     moment = pa.repeat(pa.scalar(commit.timestamp_ms * 1000, pa.int64()), files.num_rows).cast(_MOMENT)
     named = [field.with_nullable(True) for field in fields]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakescan.errors import CorruptLog
+from lakescan.errors import CorruptLog, UnreadableCheckpoint
 from lakescan.formats.delta.log.actions import CENSUS, ROW_TRACKING, ROWS, ActionSource, StatisticsRequest, adds_schema
 from lakescan.formats.delta.log.checkpoint_adds import (
     COLUMNS,
@@ -42,6 +42,8 @@ from lakescan.io.storage import Storage
 from lakescan.types.columns import empty_structs, member
 
 _BATCH_ROWS = 4096
+# What every checkpoint has once.
+_NEEDED = ("checkpointMetadata", "protocol", "metaData")
 _ADDS = [f"add.{name}" for name in COLUMNS]
 _SIZES = ["add.size", "add.deletionVector"]
 _NAMED_SIZES = ["add.path", *_SIZES]
@@ -219,7 +221,7 @@ class CheckpointFile:
 
     def _sizes_tell(self, groups: Iterable[int]) -> bool:
         """Whether, by the footer's count of nulls, as many rows have a size as have a path."""
-        counts = ([self.file.null_count(group, f"add.{name}") for name in ("path", "size")] for group in groups)
+        counts = ([self.file.null_count(group, ("add", name)) for name in ("path", "size")] for group in groups)
         return all(path is not None and path == size for path, size in counts)
 
 
@@ -279,7 +281,11 @@ class CheckpointFiles:
             return OpenedOnce(self.storage, path)
         name = self.storage.full_path(path)
         with named(name):
-            return CommitText(name, self.storage.read(path), reconciled=True)
+            text = CommitText(name, self.storage.read(path), reconciled=True)
+            for needed in _NEEDED:
+                if next(iter(text.actions(needed)), None) is None:
+                    raise UnreadableCheckpoint(name, f"it has no {needed} action: it is empty or cut")
+            return text
 
 
 def _first_batches(file: pq.ParquetFile, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:

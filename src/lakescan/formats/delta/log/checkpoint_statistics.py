@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from lakescan.formats.delta.log.actions import StatisticsRequest
-from lakescan.formats.delta.log.opened_once import OpenedOnce, Rows
+from lakescan.formats.delta.log.opened_once import OpenedOnce, Path, Rows
 from lakescan.formats.delta.statistics.parsed import parse_for, parse_statistics, typed_statistics
 from lakescan.scan.file_statistics import statistics_type
 from lakescan.scan.kept_columns import KEPT
 from lakescan.types.columns import empty_structs, member
 
 _COUNTS, _KINDS = ("row_count", "tight"), ("minimum", "maximum", "null_count")
-_PARSED, _TEXTS = "add.stats_parsed", "add.stats"
+_PARSED, _TEXTS = ("add", "stats_parsed"), "add.stats"
 # What is kept beside columns: counts that were parsed, and numbers of rows that were cut off the texts' start.
 _PARSED_COUNTS, _ROWS = "counts", "rows"
 # A kept column costs about so many bytes a row and a file's counts of rows as many again.
@@ -56,6 +56,7 @@ class CheckpointStatistics:
         parsed = member(add, "stats_parsed")
         if parsed is None:
             return parse_statistics(_texts(add), wanted)
+        parsed = self.file.in_our_calendar(parsed, _PARSED)
         typed = typed_statistics(parsed, wanted)
         if not parsed.null_count or not self._has_texts:
             return typed
@@ -70,9 +71,9 @@ class CheckpointStatistics:
 
     def whole(self, wanted: StatisticsRequest, rows: int) -> pa.StructArray | None:
         """The statistics of every row, where they are kept, or so many are wanted that they are to be; else None."""
-        if not self.keeps or self._has_parsed(wanted):
-            return None
         total, keys = self.file.metadata.num_rows, _keys(wanted)
+        if not self.keeps or not total or self._has_parsed(wanted):
+            return None
         kept = [KEPT.get(self._owner, key) for key in keys]
         if keys == [_ROWS] and kept == [None]:
             # Whoever parsed a column's bounds has the numbers of rows too.
@@ -98,14 +99,14 @@ class CheckpointStatistics:
 
     @property
     def _has_texts(self) -> bool:
-        return self.file.leaf(_TEXTS) is not None
+        return self.file.leaf(("add", "stats")) is not None
 
     def _has_parsed(self, wanted: StatisticsRequest) -> bool:
         """Whether some of the columns are there, and not without a value in any row."""
         return any(self.file.has_values(column) for column in _leaf_columns(wanted))
 
     def columns(self, wanted: StatisticsRequest) -> list[str]:
-        return _leaf_columns(wanted) if self._has_parsed(wanted) else [_TEXTS]
+        return [".".join(column) for column in _leaf_columns(wanted)] if self._has_parsed(wanted) else [_TEXTS]
 
 
 def _taken(kept: pa.StructArray, places: Rows) -> pa.StructArray:
@@ -153,19 +154,19 @@ def _assembled(kept: Sequence[pa.StructArray], wanted: StatisticsRequest) -> pa.
     return pa.StructArray.from_arrays(known, fields=list(type_))
 
 
-def _leaf_columns(wanted: StatisticsRequest) -> list[str]:
+def _leaf_columns(wanted: StatisticsRequest) -> list[Path]:
     leaves = _leaf_paths(list(wanted.physical))
     kinds = ("minValues", "maxValues", "nullCount")
     return [
-        f"{_PARSED}.numRecords",
-        f"{_PARSED}.tightBounds",
-        *(f"{_PARSED}.{kind}.{leaf}" for kind in kinds for leaf in leaves),
+        (*_PARSED, "numRecords"),
+        (*_PARSED, "tightBounds"),
+        *((*_PARSED, kind, *leaf) for kind in kinds for leaf in leaves),
     ]
 
 
-def _leaf_paths(fields: list[pa.Field]) -> list[str]:
-    paths = []
+def _leaf_paths(fields: list[pa.Field]) -> list[Path]:
+    paths: list[Path] = []
     for column in fields:
         below = _leaf_paths(list(column.type)) if pa.types.is_struct(column.type) else []
-        paths.extend([f"{column.name}.{leaf}" for leaf in below] or [column.name])
+        paths.extend([(column.name, *leaf) for leaf in below] or [(column.name,)])
     return paths

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.formats.delta.log.names import LOG_FOLDER, commit_name
+from lakescan.scan.identity import LogFile
 
 _DIGITS = 20
 _LAST_VERSION = f"{2**63 - 1:0{_DIGITS}d}"
@@ -23,9 +24,16 @@ class Commit(NamedTuple):
     """The file of one commit, or of a run of commits compacted into one that ends with this version."""
 
     version: int
-    path: str
-    modified_ms: int
+    file: LogFile
     compacted: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+    @property
+    def modified_ms(self) -> int:
+        return self.file.modified_ms
 
 
 @dataclass(frozen=True)
@@ -33,12 +41,13 @@ class CommitFiles(Sequence[Commit]):
     """Commits in ascending order of version, each once."""
 
     versions: pa.Int64Array
+    sizes: pa.Int64Array
     modified_ms: pa.Int64Array
 
     @staticmethod
     def of(files: pa.Table) -> "CommitFiles":
         """Of files that are commits, in order of name."""
-        return CommitFiles(versions_of(files), files["modified_ms"].combine_chunks())
+        return CommitFiles(versions_of(files), *(files[name].combine_chunks() for name in ("size", "modified_ms")))
 
     def __len__(self) -> int:
         return len(self.versions)
@@ -49,11 +58,15 @@ class CommitFiles(Sequence[Commit]):
     def __getitem__(self, at: slice) -> "CommitFiles": ...
     def __getitem__(self, at: int | slice) -> "Commit | CommitFiles":
         if isinstance(at, slice):
-            return CommitFiles(self.versions[at], self.modified_ms[at])
-        return _commit(self.versions[at].as_py(), self.modified_ms[at].as_py())
+            return CommitFiles(*(column[at] for column in self._columns))
+        return _commit(*(column[at].as_py() for column in self._columns))
 
     def __iter__(self) -> Iterator[Commit]:
-        return map(_commit, self.versions.to_pylist(), self.modified_ms.to_pylist())
+        return map(_commit, *(column.to_pylist() for column in self._columns))
+
+    @property
+    def _columns(self) -> tuple[pa.Int64Array, pa.Int64Array, pa.Int64Array]:
+        return self.versions, self.sizes, self.modified_ms
 
     def between(self, first: int, last: int) -> "CommitFiles":
         """Those from one version to another, both included."""
@@ -69,8 +82,8 @@ class CommitFiles(Sequence[Commit]):
         return self[int(gaps[-1]) + 1 :] if len(gaps) else self
 
 
-def _commit(version: int, modified_ms: int) -> Commit:
-    return Commit(version, f"{LOG_FOLDER}/{commit_name(version)}", modified_ms)
+def _commit(version: int, size: int, modified_ms: int) -> Commit:
+    return Commit(version, LogFile(f"{LOG_FOLDER}/{commit_name(version)}", size, modified_ms))
 
 
 def are_of_versions(names: pa.ChunkedArray, ending: str) -> pa.ChunkedArray:

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.errors import CheckpointIgnored, MissingCommit, TableNotFound, VersionNotFound
-from lakescan.formats.delta.log.commit_files import Commit, CommitFiles, are_of_versions, versions_of
+from lakescan.formats.delta.log.commit_files import Commit, CommitFiles, are_of_versions
 from lakescan.formats.delta.log.names import LOG_FOLDER, SIGN, commit_name
 from lakescan.io.storage import Entry, Storage, entries_of
+from lakescan.scan.identity import LogFile, digest
 
 _COMPACTED = re.compile(r"^(\d{20})\.(\d{20})\.compacted\.json$")
 _CHECKPOINT = re.compile(
@@ -33,9 +35,16 @@ class Checkpoint:
     """A complete checkpoint: one file, or all the parts of one."""
 
     version: int
-    paths: tuple[str, ...]
-    modified_ms: int = field(default=0, compare=False)
-    """When its newest file was written."""
+    files: tuple[LogFile, ...]
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.files)
+
+    @property
+    def modified_ms(self) -> int:
+        """When its newest file was written."""
+        return max(file.modified_ms for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -53,11 +62,17 @@ class LogSegment:
     version: int
     checkpoint: Checkpoint | None
     commits: tuple[Commit, ...]
-    checksum: str | None = field(default=None, compare=False)
+    checksum: LogFile | None = field(default=None, compare=False)
     """The file that repeats the version's protocol and metadata, where there is one."""
     without: Callable[[str], "LogSegment"] | None = field(default=None, compare=False, repr=False)
     """The segment for the same version without this checkpoint or compacted file, by its (first) path; an error where
     the log cannot do without."""
+
+    @cached_property
+    def identity(self) -> str:
+        """The files that it consists of, as short text: of a file that was written anew it is another."""
+        checkpoint = () if self.checkpoint is None else self.checkpoint.files
+        return digest((*checkpoint, *(commit.file for commit in self.commits), self.checksum))
 
     @property
     def shortcuts(self) -> tuple[str, ...]:
@@ -74,7 +89,8 @@ class LogListing:
     commits: CommitFiles
     checkpoints: tuple[Checkpoint, ...]
     compactions: tuple[Compaction, ...] = ()
-    checksums: frozenset[int] = frozenset()
+    checksums: pa.Table | None = None
+    """The files of checksums, as `Storage.listed` gives them."""
     partial: tuple[Checkpoint, ...] = ()
     """Checkpoints of several parts of which some are missing."""
 
@@ -132,7 +148,7 @@ class LogListing:
             self.commits.between(0, version),
             tuple(checkpoint for checkpoint in self.checkpoints if checkpoint.version <= version),
             tuple(compaction for compaction in self.compactions if compaction.commit.version <= version),
-            frozenset(checksum for checksum in self.checksums if checksum <= version),
+            self.checksums,
             tuple(checkpoint for checkpoint in self.partial if checkpoint.version <= version),
         )
 
@@ -150,8 +166,16 @@ class LogListing:
         first = checkpoint.version + 1 if checkpoint else 0
         commits = tuple(self._run(first, wanted, unusable))
         self._warn_of_partial(first, wanted)
-        checksum = f"{LOG_FOLDER}/{wanted:020d}.crc" if wanted in self.checksums else None
-        return LogSegment(wanted, checkpoint, commits, checksum, lambda path: self.segment(wanted, unusable | {path}))
+        return LogSegment(
+            wanted, checkpoint, commits, self.checksum(wanted), lambda path: self.segment(wanted, unusable | {path})
+        )
+
+    def checksum(self, version: int) -> LogFile | None:
+        """The file that repeats a version's protocol and metadata, where there is one."""
+        if self.checksums is None:
+            return None
+        at = pc.index(self.checksums["name"], f"{version:020d}.crc").as_py()
+        return None if at < 0 else LogFile.of(LOG_FOLDER, entries_of(self.checksums.slice(at, 1))[0])
 
     def _run(self, first: int, last: int, unusable: frozenset[str]) -> Iterator[Commit]:
         """Files that hold every commit from `first` to `last`, once each: compacted ones where they fit."""
@@ -191,43 +215,37 @@ def list_log(storage: Storage) -> LogListing:
     # Of commits and their checksums there may be hundreds of thousands, and of everything else few.
     is_commit, is_checksum = (are_of_versions(files["name"], ending) for ending in ("json", "crc"))
     commits = CommitFiles.of(files.filter(is_commit))
-    checksums = frozenset(versions_of(files.filter(is_checksum)).to_pylist())
     entries = entries_of(files.filter(pc.invert(pc.or_(is_commit, is_checksum))))
     compactions = tuple(
-        Compaction(
-            int(match[1]), Commit(int(match[2]), f"{LOG_FOLDER}/{entry.name}", entry.modified_ms, compacted=True)
-        )
+        Compaction(int(match[1]), Commit(int(match[2]), LogFile.of(LOG_FOLDER, entry), compacted=True))
         for entry in entries
         if (match := _COMPACTED.match(entry.name)) and int(match[1]) < int(match[2])
     )
     checkpoints, partial = _checkpoints(entries)
     if not commits and not checkpoints:
         raise TableNotFound(storage.location, [SIGN])
-    return LogListing(storage.location, commits, checkpoints, compactions, checksums, partial)
+    return LogListing(storage.location, commits, checkpoints, compactions, files.filter(is_checksum), partial)
 
 
 def _checkpoints(entries: list[Entry]) -> tuple[tuple[Checkpoint, ...], tuple[Checkpoint, ...]]:
     """Complete checkpoints, the most preferred last (newer before older, one file before several); partial ones."""
     single: list[Checkpoint] = []
-    sets: dict[tuple[int, int], dict[int, str]] = {}
-    written: dict[tuple[int, int], int] = {}
+    sets: dict[tuple[int, int], dict[int, LogFile]] = {}
     for entry in entries:
         match = _CHECKPOINT.match(entry.name)
         if not match or (match["ending"] == "json" and not match["uuid"]):
             continue
-        version, path = int(match[1]), f"{LOG_FOLDER}/{entry.name}"
+        version, file = int(match[1]), LogFile.of(LOG_FOLDER, entry)
         if match["parts"]:
-            checkpoint = version, int(match["parts"])
-            sets.setdefault(checkpoint, {})[int(match["part"])] = path
-            written[checkpoint] = max(entry.modified_ms, written.get(checkpoint, 0))
+            sets.setdefault((version, int(match["parts"])), {})[int(match["part"])] = file
         else:
-            single.append(Checkpoint(version, (path,), entry.modified_ms))
+            single.append(Checkpoint(version, (file,)))
     whole: list[Checkpoint] = []
     partial: list[Checkpoint] = []
     for (version, claimed), parts in sets.items():
         # Counted first: a name can claim any number of parts.
         complete = len(parts) == claimed and sorted(parts) == list(range(1, claimed + 1))
-        paths = tuple(parts[number] for number in sorted(parts))
-        (whole if complete else partial).append(Checkpoint(version, paths, written[version, claimed]))
-    preferred = sorted(whole + single, key=lambda candidate: (candidate.version, len(candidate.paths) == 1))
+        files = tuple(parts[number] for number in sorted(parts))
+        (whole if complete else partial).append(Checkpoint(version, files))
+    preferred = sorted(whole + single, key=lambda candidate: (candidate.version, len(candidate.files) == 1))
     return tuple(preferred), tuple(partial)

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from lakescan.errors import CorruptLog, StorageFailure, UnreadableCheckpoint
 from lakescan.io.storage import Storage, failure_of_store
 from lakescan.reader.file_checks import check_columns, footer_statistics
+from lakescan.reader.rebase import HybridCalendar, hybrid_calendar, rebased
 from lakescan.types.columns import empty_structs
 
 # Rows of a batch: few enough for a processor's cache, which takes a fifth of the time of decoding all rows at once.
@@ -29,6 +30,7 @@ BATCH_ROWS = 1 << 15
 _ACTION_ROWS = 4096
 # Five columns below it, of nothing in most tables.
 _OFTEN_EMPTY = "add.deletionVector"
+Path = tuple[str, ...]
 _T = TypeVar("_T")
 _U = TypeVar("_U")
 Rows = npt.NDArray[np.int64]
@@ -122,28 +124,48 @@ class OpenedOnce:
     def _row_groups_with(self, name: str) -> list[int]:
         """The row groups but those without such an action, as the file's own statistics have it."""
         metadata = self.metadata
-        leaves = [at for at, leaf in enumerate(metadata.schema) if leaf.path.startswith(f"{name}.")]
+        leaves = [at for path, at in self._leaves.items() if path[0] == name]
         return [
             at
             for at, group in enumerate(map(metadata.row_group, range(metadata.num_row_groups)))
             if not all(_is_all_null(footer_statistics(metadata, at, leaf), group.num_rows) for leaf in leaves)
         ]
 
-    def leaf(self, path: str) -> int | None:
+    def leaf(self, path: Path) -> int | None:
         """Where a column without columns below it is in the footer."""
         return self._leaves.get(path)
 
     @cached_property
-    def _leaves(self) -> Mapping[str, int]:
-        return {leaf.path: at for at, leaf in enumerate(self.metadata.schema)}
+    def _leaves(self) -> Mapping[Path, int]:
+        # By their parts: a name may have a dot in it, and be spelled as another's path.
+        paths = [path for field in self.schema for path in _leaf_paths(field, ())]
+        if len(paths) != len(self.metadata.schema):
+            raise UnreadableCheckpoint(self.name, f"Arrow reads {len(self.metadata.schema)} columns as {len(paths)}")
+        return {path: at for at, path in enumerate(paths)}
 
-    def null_count(self, group: int, path: str) -> int | None:
+    @cached_property
+    def calendar(self) -> HybridCalendar | None:
+        """That of its dates and moments where it is an old one."""
+        return hybrid_calendar(self.metadata.metadata, any(self._int96.values()))
+
+    @cached_property
+    def _int96(self) -> Mapping[Path, bool]:
+        return {path: self.metadata.schema.column(at).physical_type == "INT96" for path, at in self._leaves.items()}
+
+    def in_our_calendar(self, values: pa.Array, path: Path) -> pa.Array:
+        """What was read of a column, or of some columns below it, as the writer meant its dates and moments."""
+        if self.calendar is None:
+            return values
+        below = _leaf_paths(pa.field(path[-1], values.type), path[:-1])
+        return rebased(values, self.calendar, [self._int96.get(leaf, False) for leaf in below])
+
+    def null_count(self, group: int, path: Path) -> int | None:
         """How many rows of a row group have no value in a column, where its footer says so."""
         leaf = self.leaf(path)
         known = None if leaf is None else footer_statistics(self.metadata, group, leaf)
         return int(known.null_count) if known is not None and known.has_null_count else None
 
-    def has_values(self, path: str) -> bool:
+    def has_values(self, path: Path) -> bool:
         """Whether a column is there and, by the footer, not null in every row."""
         metadata = self.metadata
         groups = range(metadata.num_row_groups)
@@ -197,11 +219,11 @@ class OpenedOnce:
     def _is_all_null(self, group: int, column: str) -> bool:
         """Whether, by the footer, no row of a row group has anything in a column."""
         rows = self.metadata.row_group(group).num_rows
-        leaves = [leaf for leaf in self._leaves if leaf.startswith(f"{column}.")]
+        leaves = [leaf for leaf in self._leaves if _is_below(leaf, column)]
         return bool(leaves) and all(self.null_count(group, leaf) == rows for leaf in leaves)
 
     def _batches(self, columns: Sequence[str], group: int) -> Iterator[pa.StructArray]:
-        if not any(leaf == column or leaf.startswith(f"{column}.") for column in columns for leaf in self._leaves):
+        if not any(_is_below(leaf, column) for column in columns for leaf in self._leaves):
             # Nothing to buffer: pyarrow 18 fails at that.
             left = int(self.starts[group + 1] - self.starts[group])
             yield from (empty_structs(min(BATCH_ROWS, left - at)) for at in range(0, left, BATCH_ROWS))
@@ -211,6 +233,22 @@ class OpenedOnce:
         # A reader of its own: it would hold on to what it has buffered.
         for batch in _parquet(source, metadata).iter_batches(BATCH_ROWS, [group], list(columns), use_threads=False):
             yield batch.column(0)
+
+
+def _is_below(leaf: Path, column: str) -> bool:
+    """Whether Arrow reads a leaf where it is asked for a column, by their names with dots between."""
+    name = ".".join(leaf)
+    return name == column or name.startswith(f"{column}.")
+
+
+def _leaf_paths(field: pa.Field, above: Path) -> Iterator[Path]:
+    """The columns of a field without columns below them, in the order of the file."""
+    path, type_ = (*above, field.name), field.type
+    inside = [type_.field(at) for at in range(type_.num_fields)] if pa.types.is_nested(type_) else []
+    if not inside:
+        yield path
+    for child in inside:
+        yield from _leaf_paths(child, path)
 
 
 def _taken(add: pa.StructArray, places: Rows) -> pa.StructArray:

@@ -5,7 +5,7 @@ implements; any other is refused by name, before any data file is touched.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ SUPPORTED_FEATURES = frozenset(
         "columnMapping",
         "deletionVectors",
         "timestampNtz",
+        # The name that delta-rs once had for it, and still takes.
+        "timestampWithoutTimezone",
         "typeWidening",
         "typeWidening-preview",
         "v2Checkpoint",
@@ -38,7 +40,8 @@ _CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-p
 _GENERATED = "delta.generationExpression"
 _NEWEST_READER = 3
 _FEATURES_NAMED_FROM = 3
-_MAPPING_FROM = 2
+_MAPPING, _MAPPING_FROM = "columnMapping", 2
+_WRITERS_NAMED_FROM = 7
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,28 @@ class Protocol:
 
     @property
     def maps_columns(self) -> bool:
-        if self.reader_version >= _FEATURES_NAMED_FROM:
-            return "columnMapping" in self.reader_features
-        return self.reader_version >= _MAPPING_FROM
+        if self.reader_version == _MAPPING_FROM:
+            return True
+        # Whichever list names it: a writer that left it out of the readers' has mapped the columns all the same.
+        by_writers = self.writer_features if self.writer_version >= _WRITERS_NAMED_FROM else frozenset[str]()
+        return _MAPPING.lower() in _in_lower_case(self.reader_features | by_writers)
 
     def refuse_unsupported(self, location: str) -> None:
         if not 1 <= self.reader_version <= _NEWEST_READER:
             raise UnsupportedFeature(location, f"version {self.reader_version} of Delta's reader protocol")
         if self.reader_version < _FEATURES_NAMED_FROM:
             return
-        if managed := sorted(self.reader_features & _CATALOG_FEATURES):
-            raise CatalogManaged(location, managed[0])
-        if unknown := sorted(self.reader_features - SUPPORTED_FEATURES):
+        managed, known = _in_lower_case(_CATALOG_FEATURES), _in_lower_case(SUPPORTED_FEATURES)
+        for name in sorted(self.reader_features):
+            if name.lower() in managed:
+                raise CatalogManaged(location, name)
+        if unknown := sorted(name for name in self.reader_features if name.lower() not in known):
             raise UnsupportedFeature(location, "the table feature " + ", ".join(unknown))
+
+
+def _in_lower_case(names: Iterable[str]) -> frozenset[str]:
+    """Names of features as Delta Spark compares them."""
+    return frozenset(name.lower() for name in names)
 
 
 @dataclass(frozen=True)

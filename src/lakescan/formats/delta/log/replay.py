@@ -331,7 +331,7 @@ class Replay:
     def _checksum(self) -> Checksum | None:
         if self.segment.checksum is None:
             return None
-        return read_checksum(self.storage, self.segment.checksum, self.segment.version)
+        return read_checksum(self.storage, self.segment.checksum.path, self.segment.version)
 
     def _read_state(self) -> tuple[Protocol, Metadata]:
         protocol = Protocol.of(*self._newest("protocol"))
@@ -346,6 +346,10 @@ class Replay:
         """The action in force, and the file that it stands in."""
         for newest in self._newest_first(name):
             return newest
+        if self.segment.checkpoint is not None:
+            raise UnreadableCheckpoint(
+                self.storage.full_path(self.segment.checkpoint.paths[0]), f"it has no {name} action"
+            )
         raise CorruptLog(self._log, f"no {name} action up to version {self.segment.version}")
 
     def _newest_first(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lakescan.formats.delta.log.log_filter import LogFilter
-from lakescan.formats.delta.log.opened_once import OpenedOnce
+from lakescan.formats.delta.log.opened_once import OpenedOnce, Path
 from lakescan.formats.delta.statistics.parsed import typed_statistics
 from lakescan.predicate import may_match
 from lakescan.reader.file_checks import footer_statistics
@@ -37,8 +37,8 @@ def row_groups_to_read(file: OpenedOnce, wanted: LogFilter) -> Sequence[int]:
 
 def _bounds(file: OpenedOnce, wanted: LogFilter) -> pa.StructArray | None:
     request = wanted.request
-    low = _leaves(file, "add.stats_parsed.minValues", request.physical, least=True)
-    high = _leaves(file, "add.stats_parsed.maxValues", request.physical, least=False)
+    low = _leaves(file, ("add", "stats_parsed", "minValues"), request.physical, least=True)
+    high = _leaves(file, ("add", "stats_parsed", "maxValues"), request.physical, least=False)
     if low is None or high is None:
         return None
     return typed_statistics(pa.StructArray.from_arrays([low, high], names=["minValues", "maxValues"]), request)
@@ -47,7 +47,7 @@ def _bounds(file: OpenedOnce, wanted: LogFilter) -> pa.StructArray | None:
 def _partition_bounds(file: OpenedOnce, wanted: LogFilter) -> pa.StructArray | None:
     both = zip(wanted.partition_names, wanted.partition_fields, strict=True)
     physical = pa.schema([pa.field(name, field.type) for name, field in both])
-    low, high = (_leaves(file, "add.partitionValues_parsed", physical, least) for least in (True, False))
+    low, high = (_leaves(file, ("add", "partitionValues_parsed"), physical, least) for least in (True, False))
     if low is None or high is None:
         return None
     fields = [pa.field(field.name, field.type) for field in wanted.partition_fields]
@@ -62,29 +62,30 @@ def _partition_bounds(file: OpenedOnce, wanted: LogFilter) -> pa.StructArray | N
     )
 
 
-def _leaves(file: OpenedOnce, parent: str, fields: pa.Schema, least: bool) -> pa.StructArray | None:
+def _leaves(file: OpenedOnce, parent: Path, fields: pa.Schema, least: bool) -> pa.StructArray | None:
     """A bound of each of these columns below a struct, an entry a row group; None where nothing is known of any."""
-    columns = [_leaf(file, f"{parent}.{field.name}", field.type, least) for field in fields]
+    columns = [_leaf(file, (*parent, field.name), field.type, least) for field in fields]
     if all(column.null_count == len(column) for column in columns):
         return None
     return pa.StructArray.from_arrays(columns, names=fields.names)
 
 
-def _leaf(file: OpenedOnce, path: str, type_: pa.DataType, least: bool) -> pa.Array:
+def _leaf(file: OpenedOnce, path: Path, type_: pa.DataType, least: bool) -> pa.Array:
     groups = range(file.metadata.num_row_groups)
     leaf = file.leaf(path)
     # Floats may have a NaN that no bound shows; a moment's unit is the writer's choice.
     ordered = pa.types.is_integer(type_) or pa.types.is_date(type_) or pa.types.is_string(type_)
     if leaf is None or not ordered:
         return pa.nulls(len(groups), type_)
-    return pa.array([_value(file, group, path, leaf, least) for group in groups], type_)
+    bounds = pa.array([_value(file, group, leaf, least) for group in groups], type_)
+    return file.in_our_calendar(bounds, path)
 
 
-def _value(file: OpenedOnce, group: int, path: str, leaf: int, least: bool) -> Any:
+def _value(file: OpenedOnce, group: int, leaf: int, least: bool) -> Any:
     """The bound, None where it is not known, or not of every add of the row group."""
     known = footer_statistics(file.metadata, group, leaf)
     if known is None or not known.has_min_max or not known.has_null_count:
         return None
-    if known.null_count != file.null_count(group, "add.path"):
+    if known.null_count != file.null_count(group, ("add", "path")):
         return None
     return known.min if least else known.max

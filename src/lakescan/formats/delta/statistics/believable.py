@@ -49,10 +49,7 @@ def _column(column: _Column, count: pa.Array) -> _Column:
 
 def _struct(column: _Column, count: pa.Array) -> _Column:
     low, high, nulls = column
-    before = [
-        (pc.struct_field(low, [at]), pc.struct_field(high, [at]), pc.struct_field(nulls, [at]))
-        for at in range(nulls.type.num_fields)
-    ]
+    before = list(zip(low.flatten(), high.flatten(), nulls.flatten(), strict=True))
     after = [_column(column, count) for column in before]
     if all(new is old for new, old in zip(after, before, strict=True)):
         return column

@@ -90,12 +90,12 @@ def _witnesses(storage: Storage, listing: LogListing, version: int, before: Sequ
 
 def _checksum_state(storage: Storage, listing: LogListing, version: int) -> TableState | None:
     """What a version's checksum says, None where there is none, or none that is whole and can be read."""
-    if version not in listing.checksums:
+    listed = listing.checksum(version)
+    if listed is None:
         return None
-    path = f"{LOG_FOLDER}/{version:020d}.crc"
-    file = storage.full_path(path)
+    file = storage.full_path(listed.path)
     try:
-        checksum = json.loads(storage.read(path))
+        checksum = json.loads(storage.read(listed.path))
         protocol = Protocol.of(checksum["protocol"], file)
         return TableState(protocol, Metadata.of(checksum["metadata"], protocol, file))
     except (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, RecursionError, LakescanError):

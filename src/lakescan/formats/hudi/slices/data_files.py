@@ -34,6 +34,8 @@ class HudiFiles:
     """How files of an age name their fields, oldest first."""
     keys: tuple[str, ...] = ()
     """Columns that merging needs besides those that are asked for."""
+    nulls_keep_values: bool = False
+    """Whether a null in a log record leaves the value as it was."""
 
     def path(self, file: Mapping[str, Any]) -> str:
         path: str = file["path"]
@@ -61,6 +63,14 @@ class HudiFiles:
         known = [names for names in self.names if names.since <= int(instant or 0)]
         return known[-1] if known and known[-1].names else None
 
+    def _keeps_nested_values(self, columns: list[str]) -> bool:
+        """Whether nulls of nested columns keep values: hudi-rs then needs base and log files of the same Arrow types.
+
+        A list in an Avro record may have nulls in it and one in a base file may not, which are two types.
+        """
+        known = {field.name: field.type for field in self.schema}
+        return self.nulls_keep_values and any(name in known and pa.types.is_nested(known[name]) for name in columns)
+
     def _merged(
         self, path: str, logs: list[str], written: Mapping[str, Mapping[str, int]], columns: list[str]
     ) -> Iterator[pa.RecordBatch]:
@@ -70,7 +80,7 @@ class HudiFiles:
             check_base_file(self.storage, base, wanted, next(iter(written.get(base, {}).values()), None))
         for log in logs:
             check_log_file(self.storage, log, written.get(log, {}))
-        if self._names(_written_at(path)) is None:
+        if self._names(_written_at(path)) is None and not (base and self._keeps_nested_values(columns)):
             try:
                 yield from merged(self.storage, self.instant, base, logs, columns)
                 return

@@ -21,6 +21,7 @@ from lakescan.formats.hudi.index.metadata_table import MetadataPartition
 from lakescan.formats.hudi.names import FILES, META_FOLDER, has_file_listing, instant_of_base_file, instant_of_log_file
 from lakescan.formats.hudi.slices.log_only import log_only_slices
 from lakescan.formats.hudi.slices.partition_paths import PartitionPaths
+from lakescan.formats.hudi.slices.passed_over import passed_over_slices
 from lakescan.formats.hudi.timeline.cleaned import check_not_cleaned
 from lakescan.formats.hudi.timeline.completeness import check_complete, check_folders
 from lakescan.formats.hudi.timeline.timeline import Timeline
@@ -112,6 +113,8 @@ class FileSlices:
             given = self.timeline.table.get_file_slices(options)
         # A group that has a base file only later is given without one, and with log files of any age.
         slices = [slice_ for slice_ in given if slice_.base_file_name]
+        if self._is_found_in_folders:
+            slices += passed_over_slices(self.storage, self.timeline, self.instant)
         for slice_ in slices:
             self._refuse_unless_parquet(slice_.base_file_relative_path())
         without_base = log_only_slices(self.storage, self.timeline, self.instant, slices, self.options)
@@ -123,7 +126,7 @@ class FileSlices:
         return sorted(slices, key=lambda slice_: (slice_.partition_path, slice_.file_id))
 
     def _check_complete(self, slices: list[Any]) -> None:
-        may_pass_over = self._is_listed_by_folders and bool(self.options.get("hoodie.table.partition.fields"))
+        may_pass_over = self._is_found_in_folders
         try:
             check_complete(self.storage, self.timeline, self.instant, slices)
         except MissingDataFile:
@@ -138,6 +141,11 @@ class FileSlices:
     def _is_listed_by_folders(self) -> bool:
         """Whether hudi-rs lists folders; otherwise the metadata table tells it what is in them."""
         return int(self.options["hoodie.table.version"]) < 8 or not has_file_listing(self.options)
+
+    @property
+    def _is_found_in_folders(self) -> bool:
+        """Whether hudi-rs looks for the folders too, and passes over some."""
+        return self._is_listed_by_folders and bool(self.options.get("hoodie.table.partition.fields"))
 
     def _refuse_files_of_other_kinds(self) -> None:
         """hudi-rs passes over base files of a second format, and reads what bootstrapping made as if it were whole."""

@@ -16,13 +16,13 @@ from lakescan.formats.hudi.names import (
     file_group_of,
     has_file_listing,
     instant_of_log_file,
+    is_change_log,
     log_file_order,
 )
 from lakescan.formats.hudi.timeline.completeness import Group, replaced_groups, written_groups
 from lakescan.formats.hudi.timeline.timeline import Timeline
 from lakescan.io.storage import Storage
 
-_CHANGES = ".cdc"
 # Before this version a log file's name does not say which commit wrote it.
 _FIRST_VERSION = 8
 
@@ -61,15 +61,13 @@ def log_only_slices(
     if options.get("hoodie.table.type") != "MERGE_ON_READ" or int(options["hoodie.table.version"]) < _FIRST_VERSION:
         return []
     known = {(slice_.partition_path, slice_.file_id) for slice_ in slices} | replaced_groups(timeline, instant)
-    completed = set(timeline.until(instant))
     groups: dict[Group, list[tuple[str, int]]] = {}
     archived = timeline.has_archived
-    pending = timeline.listing.unfinished()
     for path, size in _candidates(storage, None if archived else written_groups(timeline, instant) - known):
         folder, _, name = path.rpartition("/")
         group, written = (folder, file_group_of(name)), instant_of_log_file(name)
-        is_complete = written in completed or ("" < written < timeline.instants[0] and written not in pending)
-        if is_complete and group not in known and not name.endswith(_CHANGES):
+        is_there = written <= instant and timeline.is_complete(written)
+        if is_there and group not in known and not is_change_log(name):
             groups.setdefault(group, []).append((path, size))
     if groups and archived and not (has_file_listing(options) and instant == timeline.newest()):
         raise UnsupportedFeature(

@@ -26,11 +26,13 @@ from lakescan.io.storage import Storage, failure_of_store
 
 _BLOCK_VERSION = 3
 _INT = struct.Struct(">i")
-# The form of a delete block: keys, and the value that says how new each delete is, in one of many types.
+# The form of a delete block: keys, and the value that says how new each delete is, by its number in Hudi's union. Hudi
+# wraps each value in a record of one field, whose bytes are the value's own. Only lengths matter here, so no value has
+# its logical type: a date is an int, a decimal is bytes, a time and a timestamp are longs.
 _OPTIONAL_TEXT = ["null", "string"]
-_ORDERING = ["null", "int", "long", "float", "double", "bytes", "string"]
-_LOGICAL = [("bytes", "decimal"), ("int", "date"), ("int", "time-millis"), ("long", "time-micros")]
-_LOGICAL += [("long", "timestamp-millis"), ("long", "timestamp-micros")]
+_ORDERING = ["boolean", "int", "long", "float", "double", "bytes", "string"]
+_ORDERING += ["int", "bytes", "long", "long"]  # date, decimal, time, timestamp
+_IN_ARRAYS = [*_ORDERING, "int"]  # local date
 
 
 def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> None:
@@ -40,7 +42,7 @@ def check_log_file(storage: Storage, path: str, written: Mapping[str, int]) -> N
     counts: Counter[str] = Counter()
     for block in log_blocks(storage, path):
         try:
-            counts[block.instant] += _records(block)
+            counts[block.instant] += records_in(block)
         except LakescanError:
             raise
         except Exception as error:
@@ -68,7 +70,8 @@ def check_base_file(storage: Storage, path: str, columns: Collection[str], rows:
         raise CorruptDataFile(name, f"it has {counted} rows, and its commit wrote {rows}")
 
 
-def _records(block: LogBlock) -> int:
+def records_in(block: LogBlock) -> int:
+    """How many records a block has; whatever error a decoder stumbles over where it is damaged."""
     if not block.instant.isascii() or not block.instant.isdigit():
         raise ValueError(f"its instant is {block.instant!r}")
     if block.kind == AVRO_BLOCK:
@@ -160,9 +163,18 @@ def _check_sizes(schema: Any) -> None:
 
 @lru_cache(maxsize=1)
 def _delete_list() -> Any:
-    branches: list[Any] = [*_ORDERING, *({"type": kind, "logicalType": logical} for kind, logical in _LOGICAL)]
-    types = {"recordKey": _OPTIONAL_TEXT, "partitionPath": _OPTIONAL_TEXT, "orderingVal": branches}
-    fields = [{"name": name, "type": kind} for name, kind in types.items()]
-    record = {"type": "record", "name": "HoodieDeleteRecord", "fields": fields}
-    listed = {"name": "deleteRecordList", "type": {"type": "array", "items": record}}
-    return fastavro.parse_schema({"type": "record", "name": "HoodieDeleteRecordList", "fields": [listed]})
+    listed = ["null", {"type": "array", "items": ["null", *_wrapped(_IN_ARRAYS, "Part")]}]
+    ordering = ["null", *_wrapped(_ORDERING, "Value"), _record("Array", {"wrappedValues": listed})]
+    types = {"recordKey": _OPTIONAL_TEXT, "partitionPath": _OPTIONAL_TEXT, "orderingVal": ordering}
+    records = {"type": "array", "items": _record("HoodieDeleteRecord", types)}
+    return fastavro.parse_schema(_record("HoodieDeleteRecordList", {"deleteRecordList": records}))
+
+
+def _wrapped(kinds: list[str], name: str) -> list[dict[str, Any]]:
+    """A record for each, so that a union may have two of one type."""
+    return [_record(f"{name}{at}", {"value": kind}) for at, kind in enumerate(kinds)]
+
+
+def _record(name: str, types: Mapping[str, Any]) -> dict[str, Any]:
+    fields = [{"name": field, "type": kind} for field, kind in types.items()]
+    return {"type": "record", "name": name, "fields": fields}

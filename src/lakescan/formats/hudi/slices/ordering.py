@@ -12,6 +12,7 @@ from lakescan.io.storage import Storage
 
 _FIELDS = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
 _MODE, _BY_COMMIT = "hoodie.record.merge.mode", "COMMIT_TIME_ORDERING"
+_PARTIAL = "hoodie.table.partial.update.mode"
 _PAYLOAD, _NEWEST_WINS = "hoodie.compaction.payload.class", "OverwriteWithLatestAvroPayload"
 
 
@@ -19,6 +20,11 @@ def key_fields(options: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that records are matched and ordered by."""
     given = [options.get("hoodie.table.recordkey.fields", ""), *(options.get(name, "") for name in _FIELDS)]
     return tuple(name for names in given for name in names.split(",") if name)
+
+
+def nulls_keep_values(options: Mapping[str, str]) -> bool:
+    """Whether a null in a log record leaves the value as it was."""
+    return bool(options.get(_PARTIAL))
 
 
 def check_ordering(storage: Storage, options: Mapping[str, str], *schemas: list[str]) -> None:

@@ -9,6 +9,7 @@ archived, rolled back or cleaned away is an error, never an empty batch.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -113,8 +114,13 @@ class HudiStream:
         self._check_there(timeline, end.instant)
         if first is None or first > end.instant:
             raise InstantGone(self.location, end.instant, "no commit of the batch is in the timeline")
-        scan = self._snapshot(timeline, end.instant, since=first).scan().project(self._output).build()
-        yield from (StreamTask(scan.read_plan, task) for task in scan.tasks(parallelism))
+        commits = [instant for instant in timeline.until(end.instant) if instant >= first]
+        # Rows that a log compaction wrote anew say that they are of its commit, so both sides of it are read apart.
+        for is_log_compaction, run in groupby(commits, timeline.is_log_compaction):
+            if not is_log_compaction:
+                together = list(run)
+                scan = self._snapshot(timeline, together[-1], since=together[0]).scan().project(self._output).build()
+                yield from (StreamTask(scan.read_plan, task) for task in scan.tasks(parallelism))
 
     def _snapshot(self, timeline: Timeline, instant: str, since: str | None = None) -> HudiSnapshot:
         """The table at an instant in the stream's schema."""

@@ -6,7 +6,7 @@ twice, and both are here: a commit may end while hudi-rs looks (`load_timeline`)
 the timeline was loaded, which only commits tell that have ended since (`Timeline.now`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,8 @@ from lakescan.formats.hudi.timeline.timeline_listing import TimelineListing
 from lakescan.io.storage import Entry, Storage
 
 # These rewrite rows that are already there: their commits say nothing new of the schema.
-_KEEP_SCHEMA = frozenset(["compact", "cluster", "log_compact", "index"])
+_LOG_COMPACTION = "log_compact"
+_KEEP_SCHEMA = frozenset(["compact", "cluster", _LOG_COMPACTION, "index"])
 
 
 @dataclass(frozen=True)
@@ -47,23 +48,35 @@ class Timeline:
     def until(self, instant: str) -> "list[str]":
         return [one for one in self.instants if one <= instant]
 
+    def is_complete(self, instant: str) -> bool:
+        """Whether what a commit wrote counts: it is complete, or older than the active timeline and not under way."""
+        return instant in self.listing.finished or ("" < instant < self.instants[0] and instant not in self._unfinished)
+
     def commit(self, instant: str) -> Commit | None:
         """What a completed instant says of itself; None where it is no longer in the active timeline."""
         return self._commits.get(instant)
+
+    def is_log_compaction(self, instant: str) -> bool:
+        """Whether a commit wrote log files anew, which changes no row but says of each that this commit wrote it."""
+        return _operation(self.commit(instant) or {}) == _LOG_COMPACTION
+
+    def first_that_changes_rows(self, instants: Iterable[str]) -> str | None:
+        """The first of these commits after which a row may be another; None where they are log compactions alone."""
+        return next((instant for instant in instants if not self.is_log_compaction(instant)), None)
 
     def schema(self, instant: str) -> tuple[str, str]:
         """The Avro schema in force at an instant and the file it is in; empty where no commit says."""
         for earlier in reversed(self.until(instant)):
             commit = self.commit(earlier) or {}
             schema = (commit.get("extraMetadata") or {}).get("schema")
-            if schema and str(commit.get("operationType")).lower() not in _KEEP_SCHEMA:
+            if schema and _operation(commit) not in _KEEP_SCHEMA:
                 return schema, f"{self.storage.location}/{META_FOLDER}/{earlier}"
         return "", ""
 
     def written_sizes(self, instant: str) -> pa.Array:
         """The size of each file that a commit wrote; none where it only rewrote rows that were there."""
         commit = self.commit(instant) or {}
-        if str(commit.get("operationType")).lower() in _KEEP_SCHEMA:
+        if _operation(commit) in _KEEP_SCHEMA:
             return pa.array([], pa.int64())
         stats = (commit.get("partitionToWriteStats") or {}).values()
         return pa.array([stat.get("fileSizeInBytes") for written in stats for stat in written], pa.int64())
@@ -84,6 +97,10 @@ class Timeline:
     def has_archived(self) -> bool:
         """Whether commits have left the active timeline, so that its first one is not the table's first."""
         return self.listing.has_archived
+
+    @cached_property
+    def _unfinished(self) -> set[str]:
+        return self.listing.unfinished()
 
     @cached_property
     def _commits(self) -> dict[str, Commit]:
@@ -111,6 +128,10 @@ def load_timeline(listing: TimelineListing, known: Mapping[Entry, Commit]) -> Ti
                 raise CorruptLog(folder, f"hudi-rs sees other completed instants in it: {strange}")
             return Timeline(storage, table, now, known)
         listing = now
+
+
+def _operation(commit: Commit) -> str:
+    return str(commit.get("operationType")).lower()
 
 
 def _completed(storage: Storage, table: Any) -> set[str]:

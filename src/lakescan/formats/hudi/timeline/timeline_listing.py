@@ -6,7 +6,7 @@ changed the table in a way that nobody reads. `timeline` says where a second lis
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -76,17 +76,12 @@ class TimelineListing:
     @cached_property
     def finished(self) -> dict[str, Entry]:
         """The commits that changed data and are complete, and the file of each."""
-        writes = _WRITES - _UNFINISHED
-        return {name["instant"]: entry for name, entry in self._names if name["action"] in writes and not name["state"]}
+        return {name["instant"]: entry for name, entry in self._finished}
 
     @cached_property
     def completions(self) -> dict[str, str]:
-        """When each completed instant ended, as far as names of files tell: from table version 8 on."""
-        return {
-            name["instant"]: name["ended"]
-            for name, _ in self._names
-            if name["ended"] and not name["state"] and name["action"] not in _UNFINISHED
-        }
+        """When each commit that changed data was complete, as far as names of files tell: from table version 8 on."""
+        return {name["instant"]: name["ended"] for name, _ in self._finished if name["ended"]}
 
     @cached_property
     def has_archived(self) -> bool:
@@ -114,6 +109,12 @@ class TimelineListing:
             name["instant"] for name, begun in zip(names, is_begun, strict=True) if begun and name["action"] in actions
         }
         return begun - {name["instant"] for name, begun in zip(names, is_begun, strict=True) if not begun}
+
+    @property
+    def _finished(self) -> Iterator[tuple[re.Match[str], Entry]]:
+        """The files of complete commits. A savepoint, which has the instant of its commit and another end, is none."""
+        writes = _WRITES - _UNFINISHED
+        return ((name, entry) for name, entry in self._names if name["action"] in writes and not name["state"])
 
     @cached_property
     def _names(self) -> list[tuple[re.Match[str], Entry]]:
