@@ -327,6 +327,6 @@ def declare_copy(spark: SparkSession, root: Path, shape: Shape) -> str:
 def declare(spark: SparkSession, root: Path, shape: Shape) -> None:
     """Both sides of a shape: the views `ours_<shape>` and `theirs_<shape>`."""
     path = write_delta(root, shape)
-    lakescan.attach(spark, shape.name, path)
-    spark.table(f"lake.{shape.name}").createOrReplaceTempView(f"ours_{shape.name}")
+    lakescan.attach(spark, f"matrix_{shape.name}", path)
+    spark.table(f"lake.matrix_{shape.name}").createOrReplaceTempView(f"ours_{shape.name}")
     declare_copy(spark, root, shape)

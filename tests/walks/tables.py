@@ -174,7 +174,7 @@ def declare(spark: SparkSession, root: Path) -> None:
                 live = [row for row in live if row not in (rows[0], rows[3])]
                 _copy(spark, root, table, built.version, live)
         VERSIONS[table.name] = built.version
-        lakescan.attach(spark, table.name, built.path)
+        lakescan.attach(spark, f"walked_{table.name}", built.path)
     for name, (text, _) in VIEWS.items():
         for side in ("ours", "theirs"):
             spark.sql(named(text, side)).createOrReplaceTempView(f"{side}_{name}")
@@ -199,6 +199,6 @@ def named(text: str, side: str) -> str:
             return f"{side}_{table}"
         if side == "theirs":
             return f"copy_{table}_{version}" if version else f"copy_{table}"
-        return f"lake.{table} VERSION AS OF {version}" if version else f"lake.{table}"
+        return f"lake.walked_{table} VERSION AS OF {version}" if version else f"lake.walked_{table}"
 
     return _TOKEN.sub(name, text)
