@@ -23,6 +23,9 @@ from tests.compare import canonical
 WHOLE = "LAKESCAN_FUZZ" in os.environ or "LAKESCAN_WALKS" in os.environ
 """Whether every question is asked, and not only those of each run."""
 
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Code that is generated for a dozen rows costs far more than it saves; where everything is asked it is generated."""
+
 Asked = TypeVar("Asked")
 
 

@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.matrix.answers import WHOLE, confs
+from tests.matrix.answers import INTERPRETED, WHOLE, confs
 from tests.matrix.tables import SHAPES, declare
-
-# Code that is generated for a dozen rows costs far more than it saves; with everything asked it is generated.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -183,7 +183,7 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
     ],
     "describe": [
         lambda f: f.describe(*NUMBERS),
-        lambda f: f.describe("text", "fixed", "folded"),
+        lambda f: f.describe("text", "fixed"),
         lambda f: f.describe(),
         lambda f: f.describe().count(),
         lambda f: f.describe("whole").where("summary = 'max'"),
@@ -196,7 +196,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: f.select("part", "kind").distinct(),
         lambda f: f.select("real").distinct(),
         lambda f: f.select().distinct(),
-        lambda f: f.select("folded").distinct().count(),
     ],
     "drop": [lambda f: f.drop("st", "a.b", "no such"), lambda f: f.drop(*f.columns[1:])],
     "dropDuplicates": [
@@ -249,7 +248,6 @@ METHODS: Mapping[str, Sequence[Call] | str] = {
         lambda f: _sums(f.groupBy("st")),
         lambda f: _sums(f.groupBy("pairs", "whole")),
         lambda f: _sums(f.groupBy("real")),
-        lambda f: _sums(f.groupBy("folded")),
         lambda f: _sums(f.groupBy("fixed")),
         lambda f: _sums(f.groupBy(F.col("whole") % 2)),
     ],

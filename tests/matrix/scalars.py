@@ -106,9 +106,21 @@ OTHERS: Mapping[str, Sequence[str]] = {
     "hypot": ["hypot({double}, 1)"],
     "ifnull": ["ifnull({ordered}, {ordered})"],
     "ilike": ["ilike({text}, 'A%')"],
-    "input_file_block_length": ["input_file_block_length() > 0"],
-    "input_file_block_start": ["input_file_block_start() >= 0"],
-    "input_file_name": ["length(input_file_name()) > 0"],
+    "input_file_block_length": ["input_file_block_length()"],
+    "input_file_block_start": ["input_file_block_start()"],
+    "input_file_name": ["input_file_name()"],
+    "monotonically_increasing_id": ["monotonically_increasing_id()"],
+    "rand": ["rand(7)"],
+    "randn": ["randn(7)"],
+    "randstr": ["randstr(5, 7)"],
+    "shuffle": ["shuffle({ints})"],
+    "spark_partition_id": ["spark_partition_id()"],
+    "uniform": ["uniform(1, 9, 7)"],
+    "current_timestamp": ["current_timestamp()"],
+    "current_date": ["current_date()"],
+    "curdate": ["curdate()"],
+    "localtimestamp": ["localtimestamp()"],
+    "now": ["now()"],
     "instr": ["instr({text}, 'b')"],
     "is_valid_variant": ["is_valid_variant({doc})"],
     "jaro_winkler_similarity": ["jaro_winkler_similarity({text}, 'ab')"],
@@ -227,16 +239,13 @@ _BY_REASON: Mapping[str, str] = {
         "explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack"
     ),
     "speaks of the session, and of no row": (
-        "curdate current_catalog current_database current_date current_path current_schema current_time "
-        "current_timestamp current_timezone current_user localtimestamp now session_user user version"
+        "current_catalog current_database current_path current_schema current_time "
+        "current_timezone current_user session_user user version"
     ),
     "calls Java, XML or a key's text, and of a column only what `text` shows": (
         "from_xml hmac java_method raise_error reflect schema_of_csv schema_of_json schema_of_xml to_xml "
         "try_aes_decrypt try_parse_json try_parse_url try_reflect xpath_boolean xpath_double xpath_float "
         "xpath_int xpath_long xpath_number xpath_short xpath_string"
-    ),
-    "random, or the number of a task: see differences.py": (
-        "monotonically_increasing_id rand randn randstr spark_partition_id uniform uuid"
     ),
     "other words for a function that is asked": ("negate product reduce sum_distinct"),
     "of TIME, which no column of Delta's has, or of its spans": (

@@ -305,13 +305,18 @@ def _map_inside(kind: Any, number: int) -> int:
     return number
 
 
+def write_copy(rows: pa.Table, file: Path) -> None:
+    """Plain Parquet with nothing to skip by: Spark would drop a NaN, which pyarrow leaves out of statistics."""
+    pq.write_table(rows, file, write_statistics=False, use_dictionary=False)
+
+
 def declare_copy(spark: SparkSession, root: Path, shape: Shape) -> str:
     """The same rows as Parquet, under a name of the session's catalog; gives the name of a view with all columns."""
     folder = root / f"{shape.name}_copy"
     folder.mkdir(parents=True)
     live = shape.live
     for at in range(0, len(live), 5):
-        pq.write_table(arrow_rows(live[at : at + 5]), folder / f"part-{at}.parquet")
+        write_copy(arrow_rows(live[at : at + 5]), folder / f"part-{at}.parquet")
     columns = ", ".join(f"{of.quoted} {of.spark}" for of in COLUMNS)
     spark.sql(f"DROP TABLE IF EXISTS {shape.name}_copy")
     spark.sql(f"CREATE TABLE {shape.name}_copy ({columns}) USING parquet LOCATION '{folder}'")
@@ -322,6 +327,6 @@ def declare_copy(spark: SparkSession, root: Path, shape: Shape) -> str:
 def declare(spark: SparkSession, root: Path, shape: Shape) -> None:
     """Both sides of a shape: the views `ours_<shape>` and `theirs_<shape>`."""
     path = write_delta(root, shape)
-    lakescan.attach(spark, shape.name, path)
-    spark.table(f"lake.{shape.name}").createOrReplaceTempView(f"ours_{shape.name}")
+    lakescan.attach(spark, f"matrix_{shape.name}", path)
+    spark.table(f"lake.matrix_{shape.name}").createOrReplaceTempView(f"ours_{shape.name}")
     declare_copy(spark, root, shape)

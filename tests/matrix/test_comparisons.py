@@ -11,8 +11,8 @@ from tests.matrix.tables import SHAPES
 
 pytestmark = pytest.mark.spark
 CONDITIONS = list(conditions())
-# In each run every tenth, another tenth for each shape; a prime number goes through all operators and literals.
-STEP = 1 if WHOLE else 11
+# In each run some, others for each shape; a prime number goes through all operators and literals.
+STEP = 1 if WHOLE else 31
 
 
 def _ask(spark: SparkSession, shape: str, of_each: str) -> Callable[[Sequence[str], str], Answer]:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from tests.matrix.aggregates import AGGREGATES, KINDS, filled
 from tests.matrix.answers import WHOLE, Answer, answer, compare
+from tests.matrix.differences import BY_NATURE
 from tests.matrix.scalars import NOT_ASKED, is_of_sketches, questions
 from tests.matrix.tables import COLUMNS, SHAPES
 from tests.matrix.test_aggregates import readable
@@ -28,7 +29,8 @@ def test_every_function_of_pyspark_has_a_question_or_a_reason() -> None:
 
 
 def _templates() -> list[str]:
-    return [template for name, template in questions() if hasattr(F, name)]
+    around = {name: text for name, (text, _) in BY_NATURE.items()}
+    return [around.get(name, "{}").replace("{}", template) for name, template in questions() if hasattr(F, name)]
 
 
 @pytest.mark.parametrize("shape", [shape.name for shape in SHAPES if WHOLE or shape.name in IN_EACH_RUN])

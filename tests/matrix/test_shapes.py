@@ -22,7 +22,8 @@ SETTINGS: Mapping[str, dict[str, str]] = {
     "not adaptive": {"spark.sql.adaptive.enabled": "false"},
     "not ansi": {"spark.sql.ansi.enabled": "false"},
 }
-IN_EACH_RUN = ("deleted", "empty", "parted")
+# In each run every question of one table, and a part of them of others and of each setting.
+IN_EACH_RUN = {"deleted": 1, "empty": 4, "parted": 6}
 
 
 def _queries(spark: SparkSession) -> list[str]:
@@ -39,7 +40,7 @@ def test_a_query_gives_what_it_gives_on_parquet_twice(
     spark: SparkSession, shaped: Callable[[str], str], shape: str
 ) -> None:
     name, different = shaped(shape), []
-    for query in _queries(spark):
+    for query in _queries(spark)[:: 1 if WHOLE else IN_EACH_RUN[shape]]:
         expected = _asked(spark, query, f"theirs_{name}")
         for time in ("first", "second") if WHOLE else ("first",):
             actual = _asked(spark, query, f"ours_{name}")
@@ -57,7 +58,7 @@ def test_a_query_gives_what_it_gives_on_parquet_whatever_is_switched_off(
     for shape in [shape.name for shape in SHAPES] if WHOLE else [("full", "deleted", "one")[at % 3]]:
         name = shaped(shape)
         with confs(spark, SETTINGS[setting]):
-            for query in _queries(spark)[::1] if WHOLE else _queries(spark)[at % 8 :: 8]:
+            for query in _queries(spark) if WHOLE else _queries(spark)[at % 24 :: 24]:
                 expected = _asked(spark, query, f"theirs_{name}")
                 actual = _asked(spark, query, f"ours_{name}")
                 if not actual.same(expected, rounded=True):

@@ -9,9 +9,11 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import lakescan
+from lakescan.errors import OptimizationFailed
 from tests.walks.tables import declare
 from tests.walks.walk import asked, question, recursion_is_known, smallest
 
@@ -23,6 +25,8 @@ def main() -> int:
     parser.add_argument("--most-different", type=int, default=20, help="end after so many differences")
     asks = parser.parse_args()
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # An optimization that was given up gives the right rows, and would go unnoticed.
+    warnings.simplefilter("error", OptimizationFailed)
     # Errors that both sides share are written down by Py4J and Spark as they pass.
     logging.disable(logging.CRITICAL)
     spark = lakescan.session(

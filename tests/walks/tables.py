@@ -14,10 +14,10 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import lakescan
+from tests.matrix.tables import write_copy
 from tests.tables import DeltaBuilder
 
 _TOKEN = re.compile(r"⟪(\w+)(?:@(\d+))?⟫")
@@ -174,7 +174,7 @@ def declare(spark: SparkSession, root: Path) -> None:
                 live = [row for row in live if row not in (rows[0], rows[3])]
                 _copy(spark, root, table, built.version, live)
         VERSIONS[table.name] = built.version
-        lakescan.attach(spark, table.name, built.path)
+        lakescan.attach(spark, f"walked_{table.name}", built.path)
     for name, (text, _) in VIEWS.items():
         for side in ("ours", "theirs"):
             spark.sql(named(text, side)).createOrReplaceTempView(f"{side}_{name}")
@@ -183,7 +183,7 @@ def declare(spark: SparkSession, root: Path) -> None:
 def _copy(spark: SparkSession, root: Path, table: Table, version: int, rows: list[dict[str, Any]]) -> None:
     folder = root / "copies" / f"{table.name}_{version}"
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(_arrow(table, rows), folder / "rows.parquet")
+    write_copy(_arrow(table, rows), folder / "rows.parquet")
     schema = ", ".join(f"{name} {_SPARK[kind]}" for name, kind in table.columns.items())
     frame = spark.read.schema(schema).parquet(str(folder))
     frame.createOrReplaceTempView(f"copy_{table.name}_{version}")
@@ -199,6 +199,6 @@ def named(text: str, side: str) -> str:
             return f"{side}_{table}"
         if side == "theirs":
             return f"copy_{table}_{version}" if version else f"copy_{table}"
-        return f"lake.{table} VERSION AS OF {version}" if version else f"lake.{table}"
+        return f"lake.walked_{table} VERSION AS OF {version}" if version else f"lake.walked_{table}"
 
     return _TOKEN.sub(name, text)

@@ -7,12 +7,11 @@ from random import Random
 from pyspark.sql import SparkSession
 
 from lakescan.scan.settings import setting_names
-from tests.matrix.answers import Answer, answer, confs
+from tests.matrix.answers import INTERPRETED, Answer, answer, confs
 from tests.walks.queries import Maker, Query
 from tests.walks.tables import named
 
 SWITCHES = [name for name in setting_names() if ".pushdown." in name]
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # A setting and how often it is not as it was.
 SETTINGS: tuple[tuple[Mapping[str, str], float], ...] = (
     *(({name: "false"}, 0.04) for name in SWITCHES),
