@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.compare import canonical
 
-WHOLE = "LAKESCAN_FUZZ" in os.environ or "LAKESCAN_WALKS" in os.environ
+WHOLE = float(os.environ.get("LAKESCAN_FUZZ", "1")) > 1 or "LAKESCAN_WALKS" in os.environ
 """Whether every question is asked, and not only those of each run."""
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

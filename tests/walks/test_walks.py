@@ -9,7 +9,7 @@ from tests.walks.tables import declare
 from tests.walks.walk import asked, question, recursion_is_known, smallest
 
 pytestmark = pytest.mark.spark
-TIMES = int(os.environ.get("LAKESCAN_WALKS", os.environ.get("LAKESCAN_FUZZ", "1")))
+TIMES = max(1, round(float(os.environ.get("LAKESCAN_WALKS", os.environ.get("LAKESCAN_FUZZ", "1")))))
 AT_ONCE = 12
 
 
