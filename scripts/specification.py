@@ -138,7 +138,7 @@ SPECIFICATION: dict[str, tuple[Feature, ...]] = {
             "reader/test_variant.py::test_whatever_was_shredded_comes_back_as_it_was",
         ),
         _feature(
-            "`timestampNtz`, time zones",
+            "`timestampNtz` (also `timestampWithoutTimezone`), time zones",
             "The same moments in every session time zone.",
             "spark/test_scan.py",
             "test_timestamps_are_the_same_instants_in_every_session_zone",
