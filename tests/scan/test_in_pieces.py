@@ -27,6 +27,7 @@ from lakescan.scan.file_statistics import has_bounds
 from lakescan.scan.limit import can_skip
 from lakescan.scan.plan import Plan
 from lakescan.scan.settings import Settings
+from tests.examples import examples
 from tests.sample_tables import SampleTable, sample_tables
 from tests.scan.test_any_pushdown import RANDOM, in_order, random_aggregation, random_order, same
 from tests.strategies import RandomTable, filters, many, tables
@@ -158,7 +159,7 @@ def test_every_sample_table_gives_the_same_in_pieces(table: SampleTable, tmp_pat
     path = str(with_checkpoint(table, tmp_path))
     snapshot, random = lakescan.open(path).snapshot(), Random(table.name)
     rows = snapshot.scan().build().to_arrow()
-    executors = same_both_ways(path, random, [TRUE, *(own_filter(random, rows) for _ in range(4))])
+    executors = same_both_ways(path, random, [TRUE, *(own_filter(random, rows) for _ in range(examples(4)))])
     assert "_of_piece" in executors.jobs or snapshot.log_state.checkpoint_version is None
 
 

@@ -21,7 +21,7 @@ from lakescan.formats.hudi.timeline.completeness import Group, replaced_groups
 from lakescan.formats.hudi.timeline.timeline import Timeline
 from lakescan.io.storage import Entry, Storage
 
-_PASSED_OVER = ("_delta_log", "metadata")
+_PASSED_OVER = frozenset(["_delta_log", "metadata"])
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def passed_over_slices(storage: Storage, timeline: Timeline, instant: str) -> li
     """The slices at an instant in the folders that hudi-rs passes over; none of those that have no base file."""
     below = (
         entry._replace(name=f"{top}/{entry.name}")
-        for top in filter(storage.has_folder, _PASSED_OVER)
+        for top in _PASSED_OVER.intersection(storage.folder_names())
         for entry in replace(storage, location=f"{storage.location}/{top}").list_below()
     )
     return _of_files(below, timeline, instant)
