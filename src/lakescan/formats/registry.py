@@ -31,10 +31,12 @@ def format_named(name: str) -> AnyFormat:
 
 def format_at(storage: Storage) -> str | None:
     """The name of the format of the table at a location, None where there is no table."""
-    found = [known for known in FORMATS if known.detect(storage)]
-    if len(found) > 1:
-        found = [known for known in found if known.has_log is None or known.has_log(storage)]
-    return found[0].name if found else None
+    found = (known for known in FORMATS if known.detect(storage))
+    first = next(found, None)
+    # In a store every look is a request, and a folder with the signs of two formats is rare.
+    if first is not None and first.has_log is not None and storage.is_local and not first.has_log(storage):
+        first = next(found, first)
+    return None if first is None else first.name
 
 
 def open_table(

@@ -79,6 +79,11 @@ class Storage:
         return f"{self.location} by {hash(self.configuration):x}"
 
     @property
+    def is_local(self) -> bool:
+        """Whether the location is a folder of this machine, where a look costs no request."""
+        return not locate(self.location).store
+
+    @property
     def place(self) -> tuple[Location, StorageConfiguration]:
         """Where the folder is, however its location is spelled."""
         at = locate(self.location)
