@@ -13,6 +13,7 @@ from lakescan.errors import InvalidOption, TableNotFound
 from lakescan.formats.delta.format import FORMAT as DELTA
 from lakescan.formats.hudi.format import FORMAT as HUDI
 from lakescan.io.configuration import FROM_ENVIRONMENT, StorageConfiguration
+from lakescan.io.locations import locate
 from lakescan.io.storage import Storage
 from lakescan.options import Options, Read, given_options
 from lakescan.scan import settings
@@ -30,8 +31,14 @@ def format_named(name: str) -> AnyFormat:
 
 
 def format_at(storage: Storage) -> str | None:
-    """The name of the format of the table at a location, None where there is no table."""
-    found = [known for known in FORMATS if known.detect(storage)]
+    """The name of the format of the table at a location, None where there is no table.
+
+    A store is not asked once more for each of its tables to find the few whose partition is called as another's sign.
+    """
+    signs = (known for known in FORMATS if known.detect(storage))
+    if locate(storage.location).store:
+        return next((known.name for known in signs), None)
+    found = list(signs)
     if len(found) > 1:
         found = [known for known in found if known.has_log is None or known.has_log(storage)]
     return found[0].name if found else None
