@@ -5,8 +5,10 @@ and from no reader. Files of different tables have the same names, sizes and oft
 """
 
 import copy
+import os
 import shutil
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +19,10 @@ import pyarrow as pa
 from tests.tables import DeltaBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
+# The clock of a file system may stand still for ten milliseconds, in which several tables are written here. So files
+# of a log get times of their own, all of them long before now.
+_TIMES = count(1_000_000_000)
+_LONG_AGO = 1_500_000_000
 
 
 class Place:
@@ -81,7 +87,14 @@ class Place:
                 self._make()
             case "copy" | "move":
                 self._take(self._random.choice([other for other in others if other is not self]), what == "move")
+        self._set_times()
         return what
+
+    def _set_times(self) -> None:
+        for file in self._table.log.iterdir():
+            if file.is_file() and file.stat().st_mtime > _LONG_AGO:
+                time = next(_TIMES)
+                os.utime(file, (time, time))
 
     def _make(self) -> None:
         self.made += 1
@@ -98,6 +111,7 @@ class Place:
         # As many versions as before, each from a checkpoint of the same name.
         if self._random.random() < 0.5:
             self._table.checkpoint()
+        self._set_times()
 
     def _append(self) -> None:
         # Two digits each, so that files of different tables are as long.
