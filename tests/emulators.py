@@ -28,6 +28,14 @@ HOST = f"{ACCOUNT}.dfs.core.windows.net"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
 
+_ENDS_WITH_ITS_PARENT = """
+import ctypes, os, signal, sys
+PR_SET_PDEATHSIG = 1
+ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
 class AzureStore:
     """Azurite, at a port."""
 
@@ -122,7 +130,9 @@ def google_store(folder: Path) -> Iterator[GoogleStore]:
 @contextmanager
 def _running(command: list[str], folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
     nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=folder, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere)
+    # A process of the tests that is killed ends no fixture: the system ends the server with it.
+    bound = [sys.executable, "-c", _ENDS_WITH_ITS_PARENT, *command] if sys.platform == "linux" else command
+    process = subprocess.Popen(bound, cwd=folder, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere)
     try:
         yield process
     finally:
