@@ -323,7 +323,7 @@ FAULTS = [
         "return self._next(told, Limits())",
         "return self._next(told, self._table.pinned.limits)",
         "Trigger.Once stops at a limit",
-        "spark/test_stream.py spark/test_table_streams.py",
+        "spark/test_table_streams.py",
     ),
     Fault(
         "spark/bridge/DeletedRows.java",
@@ -358,7 +358,7 @@ FAULTS = [
         "other instanceof Batches && ((Batches) other).scan.name.equals(scan.name)",
         "other instanceof Batches",
         "two streams are one source to Spark",
-        "spark/test_stream.py spark/test_table_streams.py",
+        "spark/test_table_streams.py",
     ),
 ]
 

@@ -61,6 +61,17 @@ def test_a_table_by_its_attached_name_is_streamed(spark: SparkSession, built: De
     }
 
 
+def test_a_stream_that_runs_once_reads_all_there_is_whatever_its_limit(
+    spark: SparkSession, built: DeltaBuilder, tmp_path: Path
+) -> None:
+    lakescan.attach(spark, "streamed_once", built.path)
+    frame = spark.readStream.option("maxFilesPerTrigger", "1").table("lake.streamed_once")
+    batches: list[int] = []
+    writer = frame.writeStream.foreachBatch(lambda batch, _: batches.append(batch.count()))
+    writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(once=True).start().awaitTermination()
+    assert batches == [30]
+
+
 def test_files_that_need_only_decoding_are_streamed_without_a_worker(
     spark: SparkSession, built: DeltaBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
