@@ -43,7 +43,7 @@ fmt: $(VENV)/.installed ## format the code and fix what can be fixed
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.installed $(if $(filter tpch tpcds streams,$(ARGS)),$(PEERS),$(HUDI))/.installed ## measure against Spark's own readers; ARGS="scan_columns" picks some, ARGS=tpch runs a suite
-	@$(WITH_JAVA) $(BIN)/python benchmarks/run.py $(ARGS)
+	@$(WITH_JAVA) PYTHONWARNINGS="error:Lakescan gave up an optimization" $(BIN)/python benchmarks/run.py $(ARGS)
 
 fuzz: $(VENV)/.installed ## read 10,000 damaged copies of the sample tables; ARGS="--case 1/logs_v8/7" repeats one
 	@$(BIN)/python -m tests.fuzz $(ARGS)

@@ -25,6 +25,9 @@ settings.load_profile("lakescan")
 # No JVM of these tests lives long enough to earn back what the optimizing compiler and a parallel collector cost.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# An optimization that fails is an error in the processes that tests start, as it is in pytest's own (`pyproject.toml`).
+os.environ.setdefault("PYTHONWARNINGS", "error:Lakescan gave up an optimization")
+
 # A shell has what it runs in the background ignore Ctrl-C, and so would the processes that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -240,6 +240,16 @@ class ColumnStatisticsIgnored(UserWarning):
         )
 
 
+class OptimizationFailed(UserWarning):
+    """A pushdown or a shortcut of the planner failed by a fault of Lakescan; the answer is right, and slower to get."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(
+            f"Lakescan gave up an optimization of this query ({name}): {type(error).__name__}: {error}. The answer is "
+            "right without it, and may take longer. Please report this as a bug."
+        )
+
+
 class MissingCommit(LakescanError):
     """The log has a gap: a commit that the version needs is not there."""
 

@@ -30,6 +30,7 @@ from lakescan.reader.groups import (
     is_plain,
     numbered,
 )
+from lakescan.types.columns import empty_structs
 
 # So many groups of a task are kept. So many rows are gathered before they are merged, or as many as there are groups.
 MOST_GROUPS = 1 << 16
@@ -121,6 +122,8 @@ def merge(rows: pa.Table, how: Aggregation) -> pa.Table:
 
 def identity(how: Aggregation, output: pa.Schema) -> pa.Table:
     """The partial row of no rows at all: counts are zero, everything else is null."""
+    if not len(output):
+        return pa.Table.from_batches([pa.RecordBatch.from_struct_array(empty_structs(1))])
     counts = [asked.function in COUNTS for asked in how.aggregates]
     row = {field.name: 0 if count else None for field, count in zip(output, counts, strict=True)}
     return pa.Table.from_pylist([row], schema=output)

@@ -66,6 +66,11 @@ class Aggregation:
         return frozenset(self.keys).union(*(columns_in(one.value) for one in self.aggregates if one.value is not None))
 
     @property
+    def is_one_row(self) -> bool:
+        """Whether the answer is one row without columns, whatever the rows are: it has neither a key nor a function."""
+        return not (self.keys or self.aggregates)
+
+    @property
     def needs_rows(self) -> bool:
         """Whether no statistics can answer it: none has sums, or says anything of expressions."""
         return any(one.function == "sum" or isinstance(one.value, Call) for one in self.aggregates)

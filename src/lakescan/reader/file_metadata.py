@@ -1,8 +1,8 @@
 """The hidden `_metadata` column: which file a row comes from, and which row of it.
 
-Field names and types are those of Spark's own `_metadata`. A row's index is its position in the file as written,
-whatever was skipped or deleted. A format may add numbers that rows keep when they move between files: a row's own is
-the one that the file stores for it, or else what the log says of the file.
+Field names and types are those of Spark's own `_metadata`; a block is the piece of the file that a task reads. A row's
+index is its position in the file as written, whatever was skipped or deleted. A format may add numbers that rows keep
+when they move between files: a row's own is the one that the file stores for it, or else what the log says of the file.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,6 +22,8 @@ _FILE_FIELDS = (
     pa.field("file_path", pa.string(), nullable=False),
     pa.field("file_name", pa.string(), nullable=False),
     pa.field("file_size", pa.int64(), nullable=False),
+    pa.field("file_block_start", pa.int64(), nullable=False),
+    pa.field("file_block_length", pa.int64(), nullable=False),
     pa.field("file_modification_time", _MOMENT, nullable=False),
     pa.field("row_index", pa.int64(), nullable=False),
 )
@@ -29,6 +31,7 @@ _NEEDS = {
     "file_path": "path",
     "file_name": "path",
     "file_size": "size",
+    "file_block_length": "size",
     "file_modification_time": "modification_time",
 }
 
@@ -91,8 +94,18 @@ class FileMetadata:
         if name in ("file_path", "file_name"):
             path = self.files.storage.uri(self.files.path(file))
             return path if name == "file_path" else basename(path)
+        if name == "file_block_start":
+            return file["start"]
+        if name == "file_block_length":
+            return block_length(file)
         value = file[_NEEDS[name]]
         return value * 1000 if name == "file_modification_time" and value is not None else value
+
+
+def block_length(piece: Mapping[str, Any]) -> int:
+    """The bytes of a piece of a file; the last piece of a file is planned without an end."""
+    size, start, length = piece["size"], piece["start"], piece["length"]
+    return int(min(length, size - start) if size else length)
 
 
 def _unless_stored(own: pa.Array | None, values: pa.Array) -> pa.Array:

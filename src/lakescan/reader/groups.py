@@ -18,7 +18,10 @@ Codes: TypeAlias = npt.NDArray[np.int64]
 def group_codes(keys: list[pa.ChunkedArray], count: int) -> tuple[Codes, Codes]:
     """(the number of each row's group, the first row of each group); without keys all rows are one group."""
     codes = np.zeros(count, np.int64)
-    groups = min(1, count)
+    if not count:
+        # Arrow makes no dictionary of nested values, and without rows none is needed.
+        return codes, codes
+    groups = 1
     for key in keys:
         coded = pa.types.is_dictionary(key.type)
         encoded = flat(key) if coded else flat(key).dictionary_encode(null_encoding="encode")

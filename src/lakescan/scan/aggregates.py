@@ -45,6 +45,8 @@ def known_by_metadata(
 def answer(rows: pa.Table, how: Aggregation, schema: pa.Schema) -> pa.Table:
     """What all rows of `by_distinct_values(how)` come to."""
     output = how.output(schema)
+    if how.is_one_row:
+        return identity(how, output)
     if by_distinct_values(how) != how:
         rows = count_distinct_values(rows, how, output)
     return rows if how.keys else merge(pa.concat_tables([identity(how, output), rows]), how)
@@ -95,7 +97,7 @@ def can_average(plan: Plan, columns: Collection[Column]) -> bool:
 
 
 def _known(spec: ScanSpec, how: Aggregation, planned: PlannedFiles, others: pa.Table | None) -> FromMetadata:
-    if not spec.settings.aggregates:
+    if not (spec.settings.aggregates or how.is_one_row):
         return FromMetadata(how.output(spec.snapshot.schema).empty_table(), planned.files)
     return from_metadata(planned.snapshot, planned.files, spec.may_match, how, others)
 

@@ -39,6 +39,8 @@ def from_metadata(
     """The files must be those that may hold a row for which the predicate is true; `others` are partial rows of more
     files, known already."""
     output = how.output(snapshot.schema)
+    if how.is_one_row:
+        return FromMetadata(output.empty_table(), files.slice(0, 0))
     partitions = snapshot.partition_columns
     # Zeros of either sign are one group to Spark, so a float is no key here either.
     by_partition = all(key.path[0] in partitions and can_group(column_type(key, snapshot.schema)) for key in how.keys)
@@ -50,7 +52,7 @@ def from_metadata(
     # A file without a live row has no part in any group.
     chosen = pc.and_(exact, pc.greater(pc.fill_null(known.live, 0), 0))
     columns = [*known.keys, *[partial.values for partial in partials]]
-    rows = pa.Table.from_arrays(columns, schema=output) if columns else output.empty_table()
+    rows = pa.Table.from_arrays(columns, schema=output)
     return FromMetadata(rows.filter(chosen), files.filter(pc.invert(exact)))
 
 

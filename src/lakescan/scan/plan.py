@@ -18,6 +18,7 @@ from lakescan.predicate.readable import readable
 from lakescan.reader.aggregate import merge
 from lakescan.reader.read import read_task
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
+from lakescan.scan.attempts import attempt
 from lakescan.scan.conversions import ArrowRows
 from lakescan.scan.estimates import (
     Estimates,
@@ -59,6 +60,8 @@ class Plan(ArrowRows):
     """What every task is read with."""
     ready: pa.Table | None = None
     """Of an aggregation: what metadata knows, merged. No group twice, and without keys always one row."""
+    failed: tuple[str, ...] = ()
+    """The optimizations that were given up, since they failed."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -169,6 +172,7 @@ class Plan(ArrowRows):
             planning_ms=planned.planning_ms,
             metadata_only=self.metadata_only,
             aggregation="" if spec.aggregation is None else str(spec.aggregation),
+            failed=self.failed,
             fates=self._fates,
         )
 
@@ -190,6 +194,10 @@ class Plan(ArrowRows):
         """
         files = self.planned.files
         size = scaled_bytes(files, self.spec.output, self.spec.snapshot.schema)
+        return attempt("estimates", lambda: self._estimates(size, with_columns), lambda: Estimates(size, None, {}))
+
+    def _estimates(self, size: int, with_columns: bool) -> Estimates:
+        files = self.planned.files
         if not self.spec.settings.statistics or self.spec.aggregation is not None:
             return Estimates(size, None, {})
         rows = None if self._live_rows.null_count else int(pc.sum(self._live_rows).as_py() or 0)
@@ -207,7 +215,11 @@ class Plan(ArrowRows):
         """The columns of which values found at run time are worth having."""
         if not self.spec.takes_runtime_filters:
             return ()
-        return tuple(separating_columns(self.planned, self.spec.output, self.spec.settings.skipping))
+        return attempt(
+            "runtime filters",
+            lambda: tuple(separating_columns(self.planned, self.spec.output, self.spec.settings.skipping)),
+            lambda: (),
+        )
 
     @cached_property
     def _stored_rows(self) -> pa.Array:

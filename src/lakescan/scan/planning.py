@@ -11,7 +11,8 @@ import pyarrow as pa
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.read_plan import ReadPlan
-from lakescan.scan.aggregates import answered_by_metadata
+from lakescan.scan.aggregates import answer, answered_by_metadata
+from lakescan.scan.attempts import attempt, failures
 from lakescan.scan.in_pieces import planned_in_pieces
 from lakescan.scan.kept_answers import ANSWERS
 from lakescan.scan.kept_columns import KEPT
@@ -27,28 +28,35 @@ from lakescan.types.schema import field_at, leaf_paths, physical_part, prune
 def plan(spec: ScanSpec) -> Plan:
     """What will be read, and what metadata has answered."""
     KEPT.bound(spec.settings.kept_bytes)
-    if spec.aggregation is None:
-        return _made(spec)
+    with failures([]) as failed:
+        made = _made(spec) if spec.aggregation is None else _answered_before(spec) or _made(spec)
+        if made.ready is not None and not failed:
+            ANSWERS.put(made)
+        return replace(made, failed=tuple(failed))
+
+
+def _answered_before(spec: ScanSpec) -> Plan | None:
     kept = ANSWERS.get(spec)
-    if kept is not None:
-        return Plan(spec, kept.planned(spec.snapshot), read_plan(spec), kept.rows)
-    made = _made(spec)
-    ANSWERS.put(made)
-    return made
+    return None if kept is None else Plan(spec, kept.planned(spec.snapshot), read_plan(spec), kept.rows)
 
 
 def _made(spec: ScanSpec) -> Plan:
     read = read_plan(spec)
-    in_pieces = planned_in_pieces(spec)
+    in_pieces = attempt("planning in pieces", lambda: planned_in_pieces(spec), lambda: None)
     if in_pieces is not None:
         return Plan(spec, in_pieces[0], read, in_pieces[1])
-    if spec.aggregation is None:
+    how = spec.aggregation
+    if how is None:
         return Plan(spec, _planned(spec), read)
-    counted = _counted(spec, spec.aggregation)
+    counted = attempt("counts without paths", lambda: _counted(spec, how), lambda: None)
     if counted is not None:
         return Plan(spec, counted[1], read, counted[0])
     planned = _planned(spec)
-    ready, unknown = answered_by_metadata(spec, spec.aggregation, planned)
+    ready, unknown = attempt(
+        "aggregates from metadata",
+        lambda: answered_by_metadata(spec, how, planned),
+        lambda: (answer(how.output(spec.snapshot.schema).empty_table(), how, spec.snapshot.schema), planned),
+    )
     return Plan(spec, unknown, read, ready)
 
 
@@ -72,17 +80,33 @@ def at_run_time(made: Plan, predicate: Predicate | str) -> Plan:
     """The plan without the files that, by values found at run time, have no row that is wanted."""
     spec = made.spec
     bound = bind(parse(predicate) if isinstance(predicate, str) else predicate, spec.snapshot.schema)
-    planned = narrowed(made.planned, bound, spec.settings.skipping)
-    return replace(made, spec=replace(spec, runtime=conjoin([spec.runtime, bound])), planned=planned)
+    with failures(list(made.failed)) as failed:
+        planned = attempt(
+            "runtime filters",
+            lambda: narrowed(made.planned, bound, spec.settings.skipping),
+            lambda: made.planned,
+        )
+    runtime = conjoin([spec.runtime, bound])
+    return replace(made, spec=replace(spec, runtime=runtime), planned=planned, failed=tuple(failed))
 
 
 def _planned(spec: ScanSpec) -> PlannedFiles:
-    if spec.limit is not None and not spec.offset and spec.top is None:
-        return plan_limit(spec.snapshot, spec.may_match, spec.limit, spec.settings, spec.sample)
-    planned = plan_files(spec.snapshot, spec.may_match, spec.settings, sample=spec.sample)
+    def every_file() -> PlannedFiles:
+        return plan_files(spec.snapshot, spec.may_match, spec.settings, sample=spec.sample)
+
+    limit, top = spec.limit, spec.top
+    if limit is not None and not spec.offset and top is None:
+        return attempt(
+            "limit",
+            lambda: plan_limit(spec.snapshot, spec.may_match, limit, spec.settings, spec.sample),
+            every_file,
+        )
+    planned = every_file()
     if spec.offset:
         return after_offset(planned, spec.offset)
-    return planned if spec.top is None else keep_top_n(planned, spec.may_match, spec.top)
+    if top is None:
+        return planned
+    return attempt("top-n", lambda: keep_top_n(planned, spec.may_match, top), lambda: planned)
 
 
 def read_plan(spec: ScanSpec) -> ReadPlan:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakescan.predicate import TRUE, Column, Predicate, columns_of, split_by_columns
+from lakescan.scan.attempts import attempt
 from lakescan.scan.file_filters import FileFilter, PartitionFilter, StatisticsFilter
 from lakescan.scan.file_statistics import FileStatistics, has_bounds
 from lakescan.scan.packing import total_bytes
@@ -66,7 +67,7 @@ def plan_files(
     steps = []
     if todo:
         name, first = todo[0]
-        narrowed = snapshot.narrowed(first)
+        narrowed = attempt(f"{name} in the log", lambda: _narrowed(snapshot, first), lambda: snapshot)
         if narrowed is not snapshot:
             snapshot, todo = narrowed, todo[1:]
             steps = [_step(name, narrowed.files())]
@@ -75,13 +76,13 @@ def plan_files(
     for name, step in todo:
         if not files.num_rows and isinstance(step, StatisticsFilter):
             continue
-        files = files.filter(_kept(snapshot, files, step))
+        files = _after(name, step, snapshot, files)
         steps.append(_step(name, files))
     if sample is not None:
         # Fewer paths are looked at after the filter's steps; which of them are taken does not depend on these.
         files = files.filter(sample.keeps(files["path"]))
         steps.append(_step("sample", files))
-    deleted = _with_every_row_deleted(snapshot, files)
+    deleted = attempt("deletion vectors", lambda: _with_every_row_deleted(snapshot, files), lambda: None)
     if deleted is not None:
         files = files.filter(pc.invert(deleted))
         steps.append(_step("deletion vectors", files))
@@ -94,13 +95,31 @@ def _steps(snapshot: Snapshot, predicate: Predicate, settings: Settings) -> list
     steps: list[tuple[str, FileFilter]] = []
     if by_partition != TRUE:
         steps.append(("partitions", PartitionFilter(by_partition)))
-    derived = derived_from(snapshot, by_data) if settings.generated_columns else TRUE
+    derived: Predicate = TRUE
+    if settings.generated_columns:
+        derived = attempt("generated columns", lambda: derived_from(snapshot, by_data), lambda: TRUE)
     if derived != TRUE:
         steps.append(("generated columns", PartitionFilter(derived, unknown=True)))
     if by_data != TRUE and settings.skipping:
         columns = with_statistics(snapshot, columns_of(by_data))
         steps.append(("statistics", StatisticsFilter(by_data, tuple(columns))))
     return steps
+
+
+def _narrowed(snapshot: Snapshot, step: FileFilter) -> Snapshot:
+    """The snapshot with the files that a step leaves, listed already; itself where it does not narrow."""
+    narrowed = snapshot.narrowed(step)
+    if narrowed is not snapshot:
+        narrowed.files()
+    return narrowed
+
+
+def _after(name: str, step: FileFilter, snapshot: Snapshot, files: pa.Table) -> pa.Table:
+    """The files that a step leaves."""
+    if isinstance(step, PartitionFilter) and not step.unknown:
+        # Nobody else evaluates a filter on partition columns.
+        return files.filter(_kept(snapshot, files, step))
+    return attempt(name, lambda: files.filter(_kept(snapshot, files, step)), lambda: files)
 
 
 def _kept(snapshot: Snapshot, files: pa.Table, step: FileFilter) -> pa.Array:

@@ -89,6 +89,8 @@ class ScanReport:
     """How long tasks took, all together; None where none has run."""
     rows: int | None = None
     """Rows that left the scan; None where it has not run."""
+    failed: tuple[str, ...] = ()
+    """The optimizations that were given up, since they failed by a fault of Lakescan."""
     fates: Callable[[], FileFates] | None = field(default=None, compare=False, repr=False)
     """What became of each file; the scan is planned once more for it."""
 
@@ -140,6 +142,7 @@ class ScanReport:
             "why_workers": list(self.why_workers),
             "reading_ms": self.reading_ms,
             "rows": self.rows,
+            "failed_optimizations": list(self.failed),
         }
 
     def __repr__(self) -> str:
@@ -164,6 +167,8 @@ class ScanReport:
         if self.readers:
             tasks = ", ".join(f"{tasks} by {reader}" for reader, tasks in self.readers)
             lines.append(f"  tasks:   {tasks}{shown_reasons(self.why_workers)}")
+        if self.failed:
+            lines.append(f"  gave up: {', '.join(self.failed)} (please report this as a bug)")
         lines.append(f"  planned in {duration(self.planning_ms)}")
         if self.reading_ms is not None:
             rows = "" if self.rows is None else f", {count(self.rows, 'rows')}"

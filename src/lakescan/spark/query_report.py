@@ -22,7 +22,7 @@ def report_of(df: DataFrame) -> Report:
 
 
 def _report(scan: SparkScan | MetadataScan, figures: list[tuple[object, Measured]]) -> ScanReport:
-    planned = scan.last_run.report()
+    planned = replace(scan.last_run.report(), failed=scan.failed)
     if isinstance(scan, MetadataScan):
         return planned
     own = [figure for other, figure in figures if other is scan]

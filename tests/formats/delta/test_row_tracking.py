@@ -17,7 +17,7 @@ from tests.expected import copied, in_order, tables
 from tests.tables import DeltaBuilder, open_delta
 
 # Spark tells where a split begins; Delta also shows what row ids are worked out from.
-_NOT_OURS = {"file_block_start", "file_block_length", "base_row_id", "default_row_commit_version"}
+_NOT_OURS = {"base_row_id", "default_row_commit_version"}
 
 
 def _with_relative_path(row: dict[str, Any], root: Path) -> dict[str, Any]:
@@ -70,6 +70,8 @@ def test_ids_exist_only_where_rows_are_tracked(tmp_path: Path) -> None:
         "file_path",
         "file_name",
         "file_size",
+        "file_block_start",
+        "file_block_length",
         "file_modification_time",
         "row_index",
     ]

@@ -57,6 +57,11 @@ public final class FilePiece {
     this.partition = partition;
   }
 
+  /** The bytes of the piece; the last piece of a file is planned without an end. */
+  public long blockLength() {
+    return saidSize > 0 ? Math.min(length, saidSize - start) : length;
+  }
+
   /**
    * Some of the pieces of an Arrow stream of one batch: path, first byte, length, the file's size and number of rows, the deletion
    * vector's file or its bytes, its offset, size and number of rows, partition values.

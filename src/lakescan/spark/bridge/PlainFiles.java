@@ -247,7 +247,7 @@ public final class PlainFiles {
       decoder.enableReturningBatches();
       chooseColumns(decoder.resultBatch());
       // For input_file_name(), as Spark's own readers do.
-      InputFileBlockHolder$.MODULE$.set(piece.path.toUri().toString(), piece.start, piece.length);
+      InputFileBlockHolder$.MODULE$.set(piece.path.toUri().toString(), piece.start, piece.blockLength());
     }
 
     /** Every batch has the same columns; those of the partition are the same in every row. */

@@ -15,6 +15,7 @@ from lakescan.spark.bridge.java_classes import driver_class, executor_class
 if TYPE_CHECKING:
     from lakescan.spark.bridge.jvm import Bridge
 
+_rules: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _states: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _parts: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _classes: WeakKeyDictionary[Any, dict[str, "KnownClass"]] = WeakKeyDictionary()
@@ -64,6 +65,14 @@ def spark_state(bridge: "Bridge") -> Any:
         made = driver_class(bridge, "Remembered", "DescribedExpressions", "SparkState")
         _states[bridge.gateway] = _Known(made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", [])))
     return _states[bridge.gateway]
+
+
+def before_pushdown(bridge: "Bridge") -> Any:
+    """The one optimizer rule `BeforePushdown` of a JVM."""
+    if bridge.gateway not in _rules:
+        made = driver_class(bridge, "BeforePushdown")
+        _rules[bridge.gateway] = _Known(made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", [])))
+    return _rules[bridge.gateway]
 
 
 def scan_parts(bridge: "Bridge") -> Any:

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 
 from lakescan.reader.aggregation import Aggregation
 from lakescan.scan.aggregates import can_read
+from lakescan.scan.attempts import attempt
 from lakescan.scan.builder import ScanBuilder
 from lakescan.spark.bridge import Bridge
 from lakescan.spark.bridge.subqueries import MergedScan, merge_subqueries
@@ -21,7 +22,7 @@ from lakescan.spark.dsv2.scan import SparkScan
 
 def install_merging(spark: SparkSession) -> None:
     """From now on the session's subqueries are merged."""
-    merge_subqueries(Bridge(spark), merged_scans)
+    merge_subqueries(Bridge(spark), lambda scans: attempt("subqueries", lambda: merged_scans(scans), list))
 
 
 def merged_scans(scans: Sequence[object]) -> list[MergedScan]:

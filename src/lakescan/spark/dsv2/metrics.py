@@ -8,6 +8,7 @@ COUNTS = {
     "lakescanFilesRead": "files to read",
     "lakescanRowsDeleted": "rows dropped by deletion vectors",
     "lakescanPlanningMs": "planning time in ms",
+    "lakescanOptimizationsFailed": "optimizations that failed",
 }
 SIZES = {
     "lakescanBytesTotal": "size of the table",
@@ -15,8 +16,9 @@ SIZES = {
 }
 
 
-def metrics(planned: PlannedFiles) -> dict[str, int]:
-    """Each metric's value; those of the whole table only where planning listed all of it."""
+def metrics(planned: PlannedFiles, failed: int = 0) -> dict[str, int]:
+    """Each metric's value; those of the whole table only where planning listed all of it, and the number of failed
+    optimizations only where some failed."""
     first, last = planned.steps[0], planned.steps[-1]
     values = {
         "lakescanFilesRead": last.files,
@@ -24,6 +26,8 @@ def metrics(planned: PlannedFiles) -> dict[str, int]:
         "lakescanRowsDeleted": planned.rows_deleted,
         "lakescanPlanningMs": round(planned.planning_ms),
     }
+    if failed:
+        values["lakescanOptimizationsFailed"] = failed
     if first.name == TABLE:
         values |= {"lakescanFilesTotal": first.files, "lakescanBytesTotal": first.bytes}
     return values

@@ -130,13 +130,14 @@ class PushedAggregates:
     def _is_for_workers(self, plan: Plan) -> bool:
         return can_read(plan) and can_average(plan, self._averaged) and not has_many_groups(plan)
 
-    def build(self) -> Proxy:
+    def build(self, failed: list[str]) -> Proxy:
+        """The scan that answers it; `failed` are optimizations that were given up before."""
         assert self.pushed is not None, "no aggregation was pushed"
         how, plan = self.pushed
         schema = partial_schema(how, self._spark_schema)
         if plan.metadata_only:
-            return MetadataScan(self._bridge, plan, schema)
-        return SparkScan(self._bridge, Planning.done(plan), schema)
+            return MetadataScan(self._bridge, plan, schema, failed)
+        return SparkScan(self._bridge, Planning.done(plan), schema, failed=failed)
 
     def _planned(self, aggregation: AskedAggregation, rows: ScanBuilder) -> tuple[Aggregation, Plan] | None:
         settings = rows.spec.settings
@@ -153,9 +154,10 @@ class MetadataScan(BatchScan):
 
     ANSWERS_FOR_EVER = ("readSchema", "description", "columnarSupportMode", "supportedCustomMetrics")
 
-    def __init__(self, bridge: Bridge, plan: Plan, schema: StructType) -> None:
+    def __init__(self, bridge: Bridge, plan: Plan, schema: StructType, failed: list[str]) -> None:
         super().__init__(bridge)
         self.last_run = plan
+        self.failed = tuple(dict.fromkeys([*failed, *plan.failed]))
         self._schema = schema
 
     @property

@@ -5,14 +5,16 @@ whoever asks for a result first waits for it. Equal scans compare equal, which l
 Filters that Spark finds at run time hold for the next batch only: another use of the same scan must not lose rows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Predicate, conjoin, exact
 from lakescan.reader.read_plan import ReadPlan
+from lakescan.scan.attempts import attempt, failures
 from lakescan.scan.plan import Plan, ScanTasks
 from lakescan.scan.planning import at_run_time, read_plan
 from lakescan.scan.report import shown_reasons
@@ -29,6 +31,8 @@ from lakescan.spark.dsv2.spark_statistics import SparkStatistics
 from lakescan.spark.dsv2.task_blocks import DividedScan
 from lakescan.spark.dsv2.variant_fields import shown_extractions
 from lakescan.spark.dsv2.worker import partition_reader, shipped, worker_schema
+
+_T = TypeVar("_T")
 
 # Who reads more files than that is not told before they are read: dividing them into tasks takes as long as planning.
 _DESCRIBED_FILES = 100_000
@@ -51,8 +55,16 @@ class SparkScan(BatchScan):
     # Values that are found at run time come with an argument, and leave out files.
     ANSWERS_AT_FIRST = ("description", "supportedCustomMetrics")
 
-    def __init__(self, bridge: Bridge, planning: Planning, schema: StructType, given: StructType | None = None) -> None:
-        """`given` is the schema with what is taken out of Variants, where anything is."""
+    def __init__(
+        self,
+        bridge: Bridge,
+        planning: Planning,
+        schema: StructType,
+        given: StructType | None = None,
+        failed: list[str] | None = None,
+    ) -> None:
+        """`given` is the schema with what is taken out of Variants, where anything is; `failed` are optimizations that
+        were given up already."""
         super().__init__(bridge)
         self.spec = planning.spec
         self._planning = planning
@@ -62,10 +74,16 @@ class SparkScan(BatchScan):
         self._at_run_time: Plan | None = None
         self._tasks: DividedScan | None = None
         self._has_run = False
+        self._failed = failed if failed is not None else []
 
     @cached_property
     def token(self) -> str:
         return f"{self.spec.token} as {self._given.json()}"
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The optimizations that were given up, while Spark offered them, while the scan was planned and since."""
+        return tuple(dict.fromkeys([*self._failed, *self.last_run.failed]))
 
     @property
     def plan(self) -> Plan:
@@ -86,6 +104,9 @@ class SparkScan(BatchScan):
         if self._planning.plan.exception() is not None:
             # A plan that failed fails the query, and not whoever describes it.
             return wanted
+        return self._attempt("description", lambda: self._described(wanted), lambda: wanted)
+
+    def _described(self, wanted: str) -> str:
         if self._tasks is None and self.last_run.planned.files.num_rows > _DESCRIBED_FILES:
             return f"{wanted} …"
         divided = self._divided(self.last_run)
@@ -102,7 +123,9 @@ class SparkScan(BatchScan):
     def filterAttributes(self) -> JavaObject:
         """The columns by which values found at run time can drop a good part of the files."""
         schema = self.schema.jsonValue()
-        return self.bridge.references(name for name in self.plan.runtime_columns if plain_field(schema, (name,)))
+        with failures(self._failed):
+            names = self.plan.runtime_columns
+        return self.bridge.references(name for name in names if plain_field(schema, (name,)))
 
     def supportsIterativePushdown(self) -> bool:
         return False
@@ -111,27 +134,37 @@ class SparkScan(BatchScan):
         return self.bridge.chosen(None, [])
 
     def filter(self, predicates: JavaObject) -> None:
+        self._runtime_filters = self._attempt("runtime filters", lambda: self._read_filters(predicates), list)
+
+    def _read_filters(self, predicates: JavaObject) -> list[Predicate]:
         read = read_expressions(self.bridge, predicates, MOST_VALUES)
         known = (exact(expression, self.spec.output) for expression in read)
-        self._runtime_filters = [predicate for predicate in known if predicate is not None]
+        return [predicate for predicate in known if predicate is not None]
+
+    def _attempt(self, name: str, optimized: Callable[[], _T], otherwise: Callable[[], _T]) -> _T:
+        with failures(self._failed):
+            return attempt(name, optimized, otherwise)
 
     def estimateStatistics(self) -> SparkStatistics:
-        return SparkStatistics(self.bridge, self.plan.estimates(self.bridge.uses_column_statistics))
+        with failures(self._failed):
+            estimates = self.plan.estimates(self.bridge.uses_column_statistics)
+        return SparkStatistics(self.bridge, estimates, self._given)
 
     def estimateSizeInBytes(self) -> JavaObject:
-        return self.bridge.optional_long(self.plan.estimates().bytes)
+        with failures(self._failed):
+            return self.bridge.optional_long(self.plan.estimates().bytes)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         return False
 
     def supportedCustomMetrics(self) -> JavaObject:
         # One that is named and given no value would be shown as zero.
-        known = metrics(self.last_run.planned)
+        known = metrics(self.last_run.planned, len(self.failed))
         counts, sizes = ({name: kind[name] for name in known if name in kind} for kind in (COUNTS, SIZES))
         return self.bridge.metrics(counts, sizes)
 
     def reportDriverMetrics(self) -> JavaObject:
-        return self.bridge.metric_values(metrics(self.last_run.planned))
+        return self.bridge.metric_values(metrics(self.last_run.planned, len(self.failed)))
 
     def columnarSupportMode(self) -> JavaObject:
         return self.bridge.java_class(READ + "Scan$ColumnarSupportMode").SUPPORTED
@@ -186,7 +219,11 @@ class SparkScan(BatchScan):
     def _plain_columns(self) -> PlainColumns | str:
         if not self.spec.settings.plain_files:
             return "lakescan.pushdown.plain_files is off"
-        columns = plain_columns(self._read_plan, self._given, is_small(self.plan.planned.files))
+        columns = self._attempt(
+            "reading without workers",
+            lambda: plain_columns(self._read_plan, self._given, is_small(self.plan.planned.files)),
+            lambda: "reading without workers failed",
+        )
         if isinstance(columns, str):
             return columns
         return replace(columns, not_opened=self._store if isinstance(self._store, str) else "")

@@ -7,13 +7,15 @@ Spark's.
 """
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from pyspark.sql.types import StructType
 
 from lakescan.predicate import Column, Expression
 from lakescan.reader.top_rows import SortColumn
-from lakescan.scan.limit import can_skip
+from lakescan.scan.attempts import attempt, failures
+from lakescan.scan.limit import after_offset, can_skip
 from lakescan.scan.settings import Settings
 from lakescan.scan.snapshot import Snapshot
 from lakescan.spark.bridge import READ, Bridge, JavaObject, Proxy
@@ -30,6 +32,7 @@ from lakescan.spark.dsv2.scan_by_partition import SparkScanByPartition
 from lakescan.spark.dsv2.variant_fields import SINCE, Extraction, extracted_types, with_extracted
 from lakescan.types.schema import arrow_schema, is_variant
 
+_T = TypeVar("_T")
 _SCANS = ScansOfAPlan()
 
 
@@ -54,20 +57,32 @@ class SparkScanBuilder(Proxy):
         self._rules = FilterRules(json.loads(snapshot.schema_json), bridge.time_zone)
         self._spark_schema: dict[str, Any] = json.loads(schema_json or snapshot.schema_json)
         self._extracted: dict[str, StructType] = {}
+        self._failed: list[str] = []
+
+    def _attempt(self, name: str, optimized: Callable[[], _T], otherwise: Callable[[], _T]) -> _T:
+        with failures(self._failed):
+            return attempt(name, optimized, otherwise)
 
     def pushPredicates(self, predicates: JavaObject) -> JavaObject:
         """Takes what it can and returns what Spark must still evaluate."""
+        return self._attempt("filters", lambda: self._take_predicates(predicates), lambda: predicates)
+
+    def _take_predicates(self, predicates: JavaObject) -> JavaObject:
         left, pushed, alone, unfailing = [], [], _SCANS.used(self.bridge.thread), True
+        wanted = self._wanted
         for at, expression in enumerate(read_expressions(self.bridge, predicates)):
-            before = self._wanted
-            self._wanted, claimed = self._rules.take(expression, before, alone, unfailing)
+            before = wanted
+            wanted, claimed = self._rules.take(expression, before, alone, unfailing)
             unfailing = unfailing and not self._rules.may_fail(expression, before)
-            if self._wanted != before and self._is_shown(expression):
+            if wanted != before and self._is_shown(expression):
                 pushed.append(at)
             if not claimed:
                 left.append(at)
-        self._pushed = self.bridge.chosen(predicates, pushed, self._pushed)
-        return self.bridge.chosen(predicates, left)
+        shown = self.bridge.chosen(predicates, pushed, self._pushed)
+        not_claimed = self.bridge.chosen(predicates, left)
+        # Only what went well as a whole is taken.
+        self._wanted, self._pushed = wanted, shown
+        return not_claimed
 
     def _is_shown(self, expression: Expression) -> bool:
         """Whether Spark can be told that it was pushed without failing at it."""
@@ -81,18 +96,25 @@ class SparkScanBuilder(Proxy):
 
     def pruneColumns(self, schema: JavaObject) -> None:
         struct = json.loads(schema.json())
-        if not self._wanted.spec.settings.columns:
-            own = {field["name"] for field in self._spark_schema["fields"]}
-            hidden = [field for field in struct["fields"] if field["name"] not in own]
-            struct = {**struct, "fields": [*self._spark_schema["fields"], *hidden]}
+        own = {field["name"] for field in self._spark_schema["fields"]}
+        hidden = [field for field in struct["fields"] if field["name"] not in own]
+        every = {**struct, "fields": [*self._spark_schema["fields"], *hidden]}
+        if self._wanted.spec.settings.columns:
+            self._attempt("columns", lambda: self._project(struct), lambda: self._project(every))
+        else:
+            self._project(every)
+
+    def _project(self, struct: dict[str, Any]) -> None:
+        self._wanted = self._wanted.project(arrow_schema(struct))
         self._spark_schema = struct
-        self._wanted = self._wanted.project(arrow_schema(self._spark_schema))
 
     def supportCompletePushDown(self, aggregation: JavaObject) -> bool:
-        return self._aggregates.is_complete(aggregation, self._wanted)
+        return self._attempt(
+            "aggregates", lambda: self._aggregates.is_complete(aggregation, self._wanted), lambda: False
+        )
 
     def pushAggregation(self, aggregation: JavaObject) -> bool:
-        return self._aggregates.push(aggregation, self._wanted)
+        return self._attempt("aggregates", lambda: self._aggregates.push(aggregation, self._wanted), lambda: False)
 
     def pushTableSample(
         self, lower: float, upper: float, replaced: bool, seed: int, method: JavaObject | None = None
@@ -112,7 +134,7 @@ class SparkScanBuilder(Proxy):
         return True
 
     def pushTopN(self, orders: JavaObject, limit: int) -> bool:
-        by = _sort_columns(orders, self._spark_schema)
+        by = self._attempt("top-n", lambda: _sort_columns(orders, self._spark_schema), lambda: None)
         if by is None or self._aggregates.pushed is not None or not self._wanted.spec.settings.top_n:
             return False
         self._wanted = self._wanted.first(limit, *by)
@@ -125,21 +147,26 @@ class SparkScanBuilder(Proxy):
     def pushOffset(self, offset: int) -> bool:
         spec = self._wanted.spec
         allowed = spec.settings.offset and spec.limit is None and spec.top is None and self._aggregates.pushed is None
-        if not allowed or not can_skip(self._wanted.build()):
+        if not allowed or not self._attempt("offset", lambda: self._can_skip(offset), lambda: False):
             return False
         self._wanted = self._wanted.offset(offset)
         return True
 
+    def _can_skip(self, offset: int) -> bool:
+        plan = self._wanted.build()
+        # Once Spark has left an offset to the scan, nobody else can do it: so it is tried now.
+        return can_skip(plan) and after_offset(plan.planned, offset) is not None
+
     def build(self) -> Proxy:
         _SCANS.used(self.bridge.thread)
         if self._aggregates.pushed is not None:
-            return self._aggregates.build()
+            return self._aggregates.build(self._failed)
         spec = self._wanted.spec
         by_partition = spec.settings.by_partition and spec.snapshot.partition_columns and spec.gives_every_row
         kind = SparkScanByPartition if by_partition and joins_by_partitioning(self.bridge) else SparkScan
         schema = StructType.fromJson(self._spark_schema)
         given = with_extracted(schema, self._extracted) if self._extracted else None
-        return kind(self.bridge, planning(spec), schema, given)
+        return kind(self.bridge, planning(spec), schema, given, self._failed)
 
     class Java:
         implements = tuple(
@@ -163,14 +190,17 @@ class VariantScanBuilder(SparkScanBuilder):
         return True
 
     def pushVariantExtractions(self, extractions: JavaObject) -> JavaObject:
+        taken = self._attempt("variants", lambda: self._extraction_types(extractions), dict[str, StructType])
+        self._extracted = taken
+        return all_or_none(self.bridge, bool(taken), len(extractions))
+
+    def _extraction_types(self, extractions: JavaObject) -> dict[str, StructType]:
         settings = self._wanted.spec.settings
         wanted = [Extraction(*told) for told in wanted_of_variants(self.bridge, extractions)]
         variants = [field["name"] for field in self._spark_schema["fields"] if field["type"] == "variant"]
         types = extracted_types(wanted, variants)
         # Spark counts on just the columns that it names next.
-        if types is not None and settings.variants and settings.columns:
-            self._extracted = types
-        return all_or_none(self.bridge, bool(self._extracted), len(wanted))
+        return types if types is not None and settings.variants and settings.columns else {}
 
     class Java:
         implements = (*SparkScanBuilder.Java.implements, READ + "SupportsPushDownVariantExtractions")

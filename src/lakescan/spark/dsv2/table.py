@@ -86,6 +86,7 @@ class SparkTable(ShownPartitions):
         is_managed: bool = False,
     ) -> None:
         super().__init__(bridge)
+        bridge.rewrite_plans()
         self.snapshot = snapshot
         self._name = name
         self._asked = asked or Asked()

@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 )
 
 from lakescan.errors import LakescanError
+from lakescan.reader.file_metadata import block_length
 from lakescan.reader.read import read_task, rows_of_pieces
 from lakescan.reader.read_plan import ReadPlan, ReadTask, ReadyRows
 from lakescan.stream.stream import StreamTask
@@ -172,7 +173,7 @@ def _marker(batch: pa.RecordBatch, plan: ReadPlan, task: ReadTask) -> pa.RecordB
     """A batch without rows; its first column names the task's pieces, a line each: first byte, length, location."""
     pieces = task.pieces.drop_columns(["partition"]).to_pylist()
     lines = (
-        f"{piece['start']}\t{piece['length']}\t{plan.files.storage.uri(plan.files.path(piece))}" for piece in pieces
+        f"{piece['start']}\t{block_length(piece)}\t{plan.files.storage.uri(plan.files.path(piece))}" for piece in pieces
     )
     first = batch.schema.field(0)
     named = batch.schema.set(0, first.with_metadata({**(first.metadata or {}), _FILES: "\n".join(lines)}))
