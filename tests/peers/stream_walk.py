@@ -122,8 +122,7 @@ class StreamWalk:
             self.alone.run("delta")
             self.turns.run(self.rng.choice(ENGINES))
         except Exception as error:
-            error.add_note("\n".join(self.log))
-            raise
+            raise AssertionError("\n".join(self.log)) from error
         assert self.turns.rows == self.alone.rows, self._said()
 
     def _said(self) -> str:
@@ -212,7 +211,8 @@ class StreamWalk:
 
     def _merge(self) -> None:
         """One that may match nothing, and then rewrites nothing that it changes."""
+        keys = f"SELECT explode(sequence({self._next - 4}, {self._next + 1})) AS id"
         self._sql(
-            f"MERGE INTO delta.`{self.path}` t USING (SELECT explode(sequence({self._next - 4}, {self._next + 1})) AS id) s "
-            f"ON t.id = s.id WHEN MATCHED AND t.val % 3 = {self.rng.randrange(6)} THEN UPDATE SET val = -1"
+            f"MERGE INTO delta.`{self.path}` t USING ({keys}) s ON t.id = s.id "
+            f"WHEN MATCHED AND t.val % 3 = {self.rng.randrange(6)} THEN UPDATE SET val = -1"
         )

@@ -34,6 +34,9 @@ class StreamTask:
 class Stream(Protocol):
     """A stream that runs: it is asked for offsets and tasks in the order in which an engine does."""
 
+    def at_checkpoint(self, source: str) -> None:
+        """In which folder of its checkpoint an engine that has one keeps what is this source's own."""
+
     def initial_offset(self) -> Offset: ...
 
     def fix_end(self) -> None:

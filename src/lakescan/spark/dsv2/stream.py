@@ -119,6 +119,8 @@ class BatchPlanner(Proxy):
                 return self.bridge.reader_factory(_READ, worker_schema(self._schema), False, self._plain)
             case "commit":
                 return self._table.stream.commit(json.loads(told))
+            case "checkpoint":
+                return self._table.stream.at_checkpoint(told)
             case "fix end":
                 return self._table.stream.fix_end()
             case "narrow":

@@ -128,7 +128,7 @@ class TableCommit:
 
     @cached_property
     def adds(self) -> pa.Table:
-        """Files added, in the commit's order: a snapshot's columns, `data_change`, and the `row` that names the file."""
+        """Files added, in the commit's order: a snapshot's columns, `data_change`, and the `row` of each."""
         rows, actions = self._actions("add")
         return self._files(actions).append_column("row", rows)
 

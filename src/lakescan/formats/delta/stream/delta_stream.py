@@ -53,8 +53,9 @@ class DeltaStream:
         self._rows: StreamRows = (
             ChangedRows(table.storage) if options.read_change_feed else AppendedRows(table.storage, options)
         )
-        tracked = options.schema_tracking_location
-        self._schema_log = None if tracked is None else SchemaLog.at(tracked, table.storage.configuration)
+        folder, configuration = options.schemas, table.storage.configuration
+        self._schema_log = None if folder is None else folder.of(schema.metadata.table_id, configuration)
+        self._source = ""
         self._first: OriginOnce[Position] = OriginOnce()
         self._files: dict[int, pa.Table] = {}
         self._tracking = False
@@ -62,6 +63,9 @@ class DeltaStream:
     @property
     def location(self) -> str:
         return self._table.location
+
+    def at_checkpoint(self, source: str) -> None:
+        self._source = source
 
     def initial_offset(self) -> dict[str, Any]:
         return not_begun()
@@ -145,7 +149,7 @@ class DeltaStream:
     def _begin(self, listing: LogListing) -> StreamOffset:
         origin = self._origin(listing)
         if self._schema_log is not None and self._schema_log.newest() is None:
-            self._schema_log.append(self.schema.version, self.schema.metadata)
+            self._schema_log.append(self.schema.version, self.schema.metadata, self._source)
         newest = self._walk.initial_state(listing, listing.latest)
         return StreamOffset(newest.metadata.table_id, origin, origin)
 
@@ -176,7 +180,7 @@ class DeltaStream:
         if log.newest() is None:
             at = min(version, listing.latest)
             metadata = self._walk.state_at(listing, at).metadata
-            log.append(at, metadata)
+            log.append(at, metadata, self._source)
             if self.schema.differs(metadata):
                 raise SchemaTrackingBegun(self.location, at, log.storage.location)
         self._tracking = True
@@ -251,11 +255,15 @@ class DeltaStream:
     def _check(self, listing: LogListing, offset: StreamOffset, commit: TableCommit) -> None:
         """An error where the commit's rows cannot be given: another table, or another schema."""
         self._check_table(offset, commit.metadata)
-        if self._schema_log is not None and commit.version > self.schema.version:
-            self._check_tracked(self._schema_log, commit, offset.position == Position(commit.version))
-            return
+        if self._schema_log is not None:
+            if commit.version > self.schema.version:
+                self._check_tracked(self._schema_log, commit, offset.position == Position(commit.version))
+                return
+            if not commit.adds.num_rows and not commit.has_removes:
+                # Of changes between which there is no file, Delta Spark writes down the last.
+                return
         self.schema.check(self.location, commit.version, commit.metadata)
-        passed = Position(commit.version) == offset.origin or self._is_inside(commit, offset.position)
+        passed = Position(commit.version) == offset.origin or _is_inside(commit, offset.position)
         if self._schema_log is not None or not commit.changes_state or passed:
             return
         previous = self._walk.state_before(listing, commit.version)
@@ -264,17 +272,13 @@ class DeltaStream:
         if breaking:
             raise SchemaTrackingNeeded(self.location, commit.version, " and ".join(breaking))
 
-    def _is_inside(self, commit: TableCommit, position: Position) -> bool:
-        """Whether some of the commit's files were given: whoever gave them has passed what it changes."""
-        return position.version == commit.version and position.index > 0 and not position.snapshot
-
     def _check_tracked(self, log: SchemaLog, commit: TableCommit, reached: bool) -> None:
         """With a schema log any change stops the stream; when it has come to it, the new schema is written down."""
         what = self.schema.differs(commit.metadata)
         if not what:
             return
         if reached:
-            log.append(commit.version, commit.metadata)
+            log.append(commit.version, commit.metadata, self._source)
         raise SchemaChanged(self.location, commit.version, what)
 
     def _check_table(self, offset: StreamOffset, metadata: Metadata) -> None:
@@ -297,3 +301,8 @@ class DeltaStream:
 def _between(files: pa.Table, first: int, stop: int) -> pa.Table:
     """Some of a version's files; none where the options have left fewer of them than were counted."""
     return files.slice(min(first, files.num_rows), max(0, min(stop, files.num_rows) - first))
+
+
+def _is_inside(commit: TableCommit, position: Position) -> bool:
+    """Whether some of the commit's files were given: whoever gave them has passed what it changes."""
+    return position.version == commit.version and position.index > 0 and not position.snapshot
