@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 ENGINES = ("delta", "lakescan")
 # Of each of these a stream says that it is to be started again; nothing else may stop it.
-_RESTARTS = ("DELTA_SCHEMA_CHANGED", "Restart the stream")
-_MOST_RESTARTS = 6
+_RESTARTS = ("DELTA_SCHEMA_CHANGED", "DELTA_STREAMING_METADATA_EVOLUTION", "Restart the stream")
+_MOST_RESTARTS = 20
+_ALLOWED = {f"allowSourceColumn{change}": "always" for change in ("Rename", "Drop", "TypeChange")}
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Query:
     path: str
     checkpoint: Path
     options: dict[str, str]
+    tracked: bool = False
+    """Whether the stream keeps its schemas below its checkpoint."""
     batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     reruns: int = 0
     """Batches that were run again after the sink had failed."""
@@ -65,7 +68,8 @@ class Query:
             if fails:
                 raise Stopped
 
-        reader = self.spark.readStream.format(engine).options(**self.options).load(self.path)
+        tracked = {"schemaTrackingLocation": f"{self.checkpoint}/schemas", **_ALLOWED} if self.tracked else {}
+        reader = self.spark.readStream.format(engine).options(**self.options, **tracked).load(self.path)
         writer = reader.writeStream.foreachBatch(keep).option("checkpointLocation", str(self.checkpoint))
         writer.trigger(availableNow=True).start().awaitTermination()
 
@@ -97,18 +101,20 @@ class StreamWalk:
         self.feed = self.rng.random() < 0.35
         self.vectors = self.rng.random() < 0.5
         self.partitioned = self.rng.random() < 0.6
+        self.tracked = self.rng.random() < 0.4
         self.options = {"maxFilesPerTrigger": str(self.rng.randint(1, 5))}
         ignoring = {} if self.feed else self.rng.choice([{}, {"skipChangeCommits": "true"}, {"ignoreChanges": "true"}])
         self.only_appends = not self.feed and not ignoring
         self.options |= {"readChangeFeed": "true"} if self.feed else ignoring
-        self.log = [f"seed {seed}, vectors {self.vectors}, partitioned {self.partitioned}"]
-        self._next, self._columns = 0, 0
+        self.log = [f"seed {seed}, vectors {self.vectors}, partitioned {self.partitioned}, tracked {self.tracked}"]
+        self._next, self._names = 0, 0
+        self._value, self._extras = "val", list[str]()
         self._create()
         start = self.rng.choice(["", "", "0", "2"])
         self.options |= {"startingVersion": start} if start else {}
         self.log.append(f"options {self.options}")
-        self.turns = Query(spark, self.path, root / "turns", self.options)
-        self.alone = Query(spark, self.path, root / "alone", self.options)
+        self.turns = Query(spark, self.path, root / "turns", self.options, self.tracked)
+        self.alone = Query(spark, self.path, root / "alone", self.options, self.tracked)
         self.kinds: Counter[str] = Counter()
         self._last: str | None = None
 
@@ -166,6 +172,7 @@ class StreamWalk:
 
     def _change(self) -> None:
         harmless = [self._insert, self._insert, self._optimize, self._add_column]
+        harmless += [self._rename, self._rename, self._drop] if self.tracked else []
         changing = [self._update, self._delete, self._delete_files, self._merge, self._overwrite]
         choice = self.rng.choice(harmless if self.only_appends else harmless + changing)
         choice()
@@ -177,9 +184,12 @@ class StreamWalk:
         self._next += count
         self.log.append(f"insert {first} to {first + count - 1} in {files} files")
         rows = self.spark.range(first, first + count, 1, files)
-        extra = [f"id * {at + 2} AS extra{at}" for at in range(self._columns)]
+        extra = [f"id * {at + 2} AS {name}" for at, name in enumerate(self._extras)]
         written = rows.selectExpr(
-            "id", "element_at(array('a b', 'a', 'ä%', 'b/'), cast(id % 4 + 1 AS int)) AS part", "id * 10 AS val", *extra
+            "id",
+            "element_at(array('a b', 'a', 'ä%', 'b/'), cast(id % 4 + 1 AS int)) AS part",
+            f"id * 10 AS {self._value}",
+            *extra,
         )
         written.write.format("delta").mode("append").save(self.path)
 
@@ -187,12 +197,26 @@ class StreamWalk:
         self._sql(f"OPTIMIZE delta.`{self.path}`")
 
     def _add_column(self) -> None:
-        if self._columns < 3:
-            self._sql(f"ALTER TABLE delta.`{self.path}` ADD COLUMNS (extra{self._columns} BIGINT)")
-            self._columns += 1
+        if len(self._extras) < 3:
+            self._extras.append(self._new_name())
+            self._sql(f"ALTER TABLE delta.`{self.path}` ADD COLUMNS ({self._extras[-1]} BIGINT)")
+
+    def _rename(self) -> None:
+        before, self._value = self._value, self._new_name()
+        self._sql(f"ALTER TABLE delta.`{self.path}` RENAME COLUMN {before} TO {self._value}")
+
+    def _drop(self) -> None:
+        if self._extras:
+            self._sql(f"ALTER TABLE delta.`{self.path}` DROP COLUMN {self._extras.pop()}")
+
+    def _new_name(self) -> str:
+        self._names += 1
+        return f"col{self._names}"
 
     def _update(self) -> None:
-        self._sql(f"UPDATE delta.`{self.path}` SET val = val + 1 WHERE id % 5 = {self.rng.randrange(5)}")
+        self._sql(
+            f"UPDATE delta.`{self.path}` SET {self._value} = {self._value} + 1 WHERE id % 5 = {self.rng.randrange(5)}"
+        )
 
     def _delete(self) -> None:
         self._sql(f"DELETE FROM delta.`{self.path}` WHERE id % 7 = {self.rng.randrange(7)}")
@@ -204,7 +228,7 @@ class StreamWalk:
     def _overwrite(self) -> None:
         first = self._next
         self._next += 6
-        columns = ["id", "'a' AS part", "id AS val", *(f"id AS extra{at}" for at in range(self._columns))]
+        columns = ["id", "'a' AS part", f"id AS {self._value}", *(f"id AS {name}" for name in self._extras)]
         self.log.append(f"overwrite with {first} to {first + 5}")
         rows = self.spark.range(first, first + 6, 1, self.rng.randint(1, 4)).selectExpr(*columns)
         rows.write.format("delta").mode("overwrite").save(self.path)
@@ -214,5 +238,5 @@ class StreamWalk:
         keys = f"SELECT explode(sequence({self._next - 4}, {self._next + 1})) AS id"
         self._sql(
             f"MERGE INTO delta.`{self.path}` t USING ({keys}) s ON t.id = s.id "
-            f"WHEN MATCHED AND t.val % 3 = {self.rng.randrange(6)} THEN UPDATE SET val = -1"
+            f"WHEN MATCHED AND t.{self._value} % 3 = {self.rng.randrange(6)} THEN UPDATE SET {self._value} = -1"
         )

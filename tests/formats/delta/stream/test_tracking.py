@@ -109,7 +109,9 @@ def test_a_schema_log_of_another_table_is_refused_by_name(tmp_path: Path) -> Non
     Engine(one.path, options).drain()
     # Delta Spark keeps the logs of several tables in one folder.
     Engine(other.path, options).drain()
-    first, second = sorted((tmp_path / "schemas").iterdir(), key=lambda folder: one.metadata()["metaData"]["id"] not in folder.name)
+    first, second = sorted(
+        (tmp_path / "schemas").iterdir(), key=lambda folder: one.metadata()["metaData"]["id"] not in folder.name
+    )
     (first / "0").replace(second / "0")
     with pytest.raises(OtherSchemaLog, match=r"schemas.*another table .*other.*folder of its own"):
         pin(other.path, **options)
