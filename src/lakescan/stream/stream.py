@@ -43,7 +43,7 @@ class Stream(Protocol):
         """Whatever is committed from now on is not read."""
 
     def newest_offset(self) -> Offset:
-        """Where a stream would be that has read everything; for its progress."""
+        """What a stream that has read everything would have reached; shown in its progress and never gone on from."""
 
     def next_offset(self, start: Offset, limits: Limits) -> Offset:
         """The end of the batch that begins at `start`: `start` itself where there is nothing to read."""

@@ -135,7 +135,8 @@ class BatchPlanner(Proxy):
         begun = json.loads(start)
         reached = self._table.stream.next_offset(begun, limits)
         newest = json.dumps(dict(self._table.stream.newest_offset()))
-        return f"{'' if reached is begun else json.dumps(dict(reached))}\n{newest}"
+        # Spark compares offsets by their text: Delta Spark writes no spaces.
+        return f"{'' if reached is begun else json.dumps(dict(reached), separators=(',', ':'))}\n{newest}"
 
     def _tasks(self, start: Offset, end: Offset) -> list[StreamTask]:
         tasks = self._table.stream.plan(start, end, self._parallelism)

@@ -111,18 +111,27 @@ def test_an_offset_that_delta_cannot_have_written_is_refused(fields: dict[str, A
         (Position(4, 3, snapshot=True), 2),
     ],
 )
-@pytest.mark.parametrize("origin", [None, Position(2), Position(3, snapshot=True)])
-def test_a_written_offset_is_deltas_with_more_fields_and_is_read_again(
+@pytest.mark.parametrize("origin", [None, Position(2), Position(3, snapshot=True), Position(4)])
+def test_a_written_offset_is_deltas_and_says_more_only_inside_of_a_version_or_before_anything_was_given(
     position: Position, index: int, origin: Position | None
 ) -> None:
-    offset = StreamOffset(TABLE, origin, position, {"files": 3})
-    text = json.dumps(offset.to_json())
-    fields = json.loads(text)
-    assert {name: fields[name] for name in delta()} == delta(
-        reservoirVersion=4, index=index, isStartingVersion=position.snapshot
+    offset = StreamOffset(TABLE, origin, position)
+    fields = json.loads(json.dumps(offset.to_json()))
+    deltas = delta(reservoirVersion=4, index=index, isStartingVersion=position.snapshot)
+    assert {name: fields[name] for name in deltas} == deltas
+    if position.index or position == origin:
+        assert parsed(fields) == offset
+    else:
+        assert fields == deltas
+        assert parsed(fields) == StreamOffset(TABLE, None, position, by_delta=True)
+
+
+@pytest.mark.parametrize("text", [text for text, position in WRITTEN_BY_DELTA if not position.index])
+def test_an_offset_behind_a_version_is_deltas_letter_by_letter(text: str) -> None:
+    written = json.dumps(parsed(json.loads(text)).to_json(), separators=(",", ":"))
+    assert written == text.replace('"sourceVersion":3', '"sourceVersion":1').replace(":-20", ":-1").replace(
+        ":-19", ":-1"
     )
-    assert fields["batch"] == {"files": 3}
-    assert parsed(fields) == offset
 
 
 def test_an_offset_of_a_release_that_had_a_form_of_its_own_goes_on() -> None:
@@ -131,10 +140,11 @@ def test_an_offset_of_a_release_that_had_a_form_of_its_own_goes_on() -> None:
     begun = parsed({**before, "initialSnapshot": False, "originVersion": 3, "originSnapshot": True})
     assert begun == StreamOffset(TABLE, Position(3, snapshot=True), Position(5, 2))
     assert parsed(begun.to_json()) == begun
+    assert parsed({**before, "batch": {"files": 3}}) == parsed(before)
     assert parse_offset(not_begun()) is None
 
 
 def test_what_goes_on_from_deltas_offset_is_lakescans_own() -> None:
-    offset = parsed(delta()).at(Position(9), {})
+    offset = parsed(delta()).at(Position(9, 4))
     assert not offset.by_delta
     assert not parsed(offset.to_json()).by_delta

@@ -59,6 +59,7 @@ class DeltaStream:
         self._first: OriginOnce[Position] = OriginOnce()
         self._files: dict[int, pa.Table] = {}
         self._tracking = False
+        self._notes: dict[str, Any] = {}
 
     @property
     def location(self) -> str:
@@ -75,9 +76,10 @@ class DeltaStream:
         self._walk.fix_end()
 
     def newest_offset(self) -> dict[str, Any]:
-        """Where a stream would be that has read everything; for its progress."""
+        """What is there, and what the batch holds whose end was found last; for the stream's progress."""
         newest = self._walk.last_listing().latest
-        return {**not_begun(), "version": newest + 1, "index": 0, "initialSnapshot": False, "newestVersion": newest}
+        fields: dict[str, Any] = {**not_begun(), "newestVersion": newest}
+        return {**fields, "batch": self._notes} if self._notes else fields
 
     def next_offset(self, start: Offset, limits: Limits) -> Offset:
         """The end of the batch that begins at `start`: `start` itself where there is nothing to read."""
@@ -106,7 +108,8 @@ class DeltaStream:
                 raise
         if end == offset.position and begun is not None:
             return start
-        return offset.at(end, self._notes(first, end, admission, listing.latest)).to_json()
+        self._notes = self._notes_of(first, end, admission, listing.latest)
+        return offset.at(end).to_json()
 
     def end_offset(self) -> Offset:
         """The end of everything there is, for an engine that does not say where its batch begins."""
@@ -168,7 +171,7 @@ class DeltaStream:
                 json.dumps(dict(end)),
                 f"it ends the stream's first batch, which began before version {first.version}, where the stream "
                 "would start today. Where it began is not in it: give the option startingVersion the number of that "
-                "version, or",
+                "version",
             )
         return replace(stop, origin=first, position=first)
 
@@ -285,7 +288,7 @@ class DeltaStream:
         if metadata.table_id != offset.table_id:
             raise TableReplaced(self.location, offset.table_id, metadata.table_id)
 
-    def _notes(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
+    def _notes_of(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
         last = end.last_version
         notes: dict[str, Any] = {
             "fromVersion": first,

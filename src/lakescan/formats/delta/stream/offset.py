@@ -1,13 +1,14 @@
 """Where a stream is: the next file to give, as a version and a position in it, and where the stream began.
 
 An offset is written as Delta Spark writes its own, so either engine goes on from the other's checkpoint. It names the
-table by its id, so that a replaced table is noticed. What Delta does not have stands in fields that Delta passes over:
-the stream's origin, so that a first batch that is run again after a failure begins where it began before, and what a
-batch held, for the stream's progress only.
+table by its id, so that a replaced table is noticed. Spark compares offsets by their text, so one behind a version,
+where there may be nothing more to read, is Delta's letter by letter: else Delta would find a new batch in it. One
+inside of a version, or before anything was given, also says that it is Lakescan's and where the stream began, in fields
+that Delta passes over.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lakescan.stream.offset import is_own, not_begun, parsed, well_formed
@@ -49,14 +50,13 @@ class StreamOffset:
 
     table_id: str
     origin: Position | None
-    """Where it began; None where it began before this was known and is past that, or where Delta Spark began it."""
+    """Where it began; None where the offset does not say it."""
     position: Position
-    notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
     by_delta: bool = False
-    """Whether Delta Spark wrote it."""
+    """Whether Delta Spark may have written it."""
 
-    def at(self, position: Position, notes: Mapping[str, Any]) -> "StreamOffset":
-        return replace(self, position=position, notes=notes, by_delta=False)
+    def at(self, position: Position) -> "StreamOffset":
+        return replace(self, position=position, by_delta=False)
 
     def to_json(self) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -66,11 +66,13 @@ class StreamOffset:
             # Delta names the last file that was given, or none with the index that its oldest form has for this.
             "index": self.position.index - 1,
             "isStartingVersion": self.position.snapshot,
-            **not_begun(),
         }
+        if not self.position.index and self.origin != self.position:
+            return fields
+        fields |= not_begun()
         if self.origin is not None:
             fields |= {"originVersion": self.origin.version, "originSnapshot": self.origin.snapshot}
-        return {**fields, "batch": dict(self.notes)} if self.notes else fields
+        return fields
 
 
 def parse_offset(fields: Mapping[str, Any]) -> StreamOffset | None:
@@ -106,7 +108,7 @@ def _offset(table_id: str, position: Position, fields: Mapping[str, Any]) -> Str
     origin = (
         Position(int(fields["originVersion"]), 0, bool(fields["originSnapshot"])) if "originVersion" in fields else None
     )
-    return StreamOffset(table_id, origin, position, fields.get("batch", {}), not is_own(fields))
+    return StreamOffset(table_id, origin, position, not is_own(fields))
 
 
 def _integer(fields: Mapping[str, Any], name: str) -> int:
