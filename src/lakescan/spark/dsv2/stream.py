@@ -135,7 +135,7 @@ class BatchPlanner(Proxy):
         begun = json.loads(start)
         reached = self._table.stream.next_offset(begun, limits)
         newest = json.dumps(dict(self._table.stream.newest_offset()))
-        # Spark compares offsets by their text: Delta Spark writes no spaces.
+        # Spark compares offsets by their text, and other engines that go on from these write no spaces.
         return f"{'' if reached is begun else json.dumps(dict(reached), separators=(',', ':'))}\n{newest}"
 
     def _tasks(self, start: Offset, end: Offset) -> list[StreamTask]:

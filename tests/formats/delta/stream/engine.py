@@ -94,7 +94,7 @@ class Engine:
             if end == start:
                 return False
             self.offsets.append(end)
-            self.notes.append(self.stream.newest_offset()["batch"])
+            self.notes.append(self.stream.newest_offset().get("batch", {}))
         return True
 
     def drain(self) -> None:
