@@ -543,7 +543,7 @@ class UnknownOption(InvalidOption):
 
 
 class InvalidOffset(LakescanError, ValueError):
-    """An offset in a stream's checkpoint that this release did not write or cannot read."""
+    """An offset in a stream's checkpoint that this release cannot read, or from which it cannot go on."""
 
     def __init__(self, text: str, why: str) -> None:
         super().__init__(

@@ -308,6 +308,40 @@ def test_a_release_without_admission_control_refuses_the_options_that_need_it(
             source.streamReader(source.schema())
 
 
+# What Spark 4.2 writes beside the offset; Delta's source was of DataSource V1, ours is of V2.
+CHECKPOINT = '{"batchWatermarkMs":0,"batchTimestampMs":1795133089964,"conf":{"spark.sql.shuffle.partitions":"1"}}'
+
+
+def begun_by_delta(checkpoint: Path, *ends: str) -> Path:
+    """A checkpoint whose last batch has no commit."""
+    for folder in ("offsets", "commits", "sources/0"):
+        (checkpoint / folder).mkdir(parents=True)
+    (checkpoint / "metadata").write_text('{"id":"04bb7496-0f96-4721-8c57-a35fc2e75c0d"}')
+    for number, end in enumerate(ends):
+        (checkpoint / "offsets" / str(number)).write_text(f"v1\n{CHECKPOINT}\n{end}")
+        if number < len(ends) - 1:
+            (checkpoint / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+    return checkpoint
+
+
+def test_a_checkpoint_that_delta_spark_wrote_goes_on_with_the_batch_that_is_not_finished(
+    spark: SparkSession, tmp_path: Path, way: str
+) -> None:
+    built = table(tmp_path / "table")
+    table_id = built.metadata()["metaData"]["id"]
+    # Two of the six files of version 6, then four; 7 is still to be given.
+    ends = [
+        f'{{"sourceVersion":1,"reservoirId":"{table_id}","reservoirVersion":6,"index":{index},"isStartingVersion":true}}'
+        for index in (1, 3)
+    ]
+    built.append(rows(60, 69), partition={"part": "0"})
+    checkpoint = begun_by_delta(tmp_path / "checkpoint", *ends)
+    query = Query(spark, built.path, checkpoint, way)
+    query.run()
+    assert sorted(row["id"] for row in query.batches[1]) == list(range(20, 40))
+    assert query.ids == list(range(20, 70))
+
+
 DRIVER = """
 import json, os, sys, time
 import lakescan

@@ -147,6 +147,9 @@ class ToyStream:
         self._table, self._output = table, output
         self._end: int | None = None
 
+    def at_checkpoint(self, source: str) -> None:
+        pass
+
     def initial_offset(self) -> Offset:
         return not_begun()
 

@@ -21,12 +21,20 @@ def not_begun() -> dict[str, Any]:
 
 def parsed(fields: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Offset]) -> _Offset | None:
     """What `read` makes of the offset, None for a stream that has not begun."""
-    text = json.dumps(dict(fields))
     if fields.get(_KEY) != FORMAT:
+        text = json.dumps(dict(fields))
         raise InvalidOffset(text, f"its format is not {FORMAT}, the one that this release of Lakescan reads")
-    if dict(fields) == not_begun():
-        return None
+    return None if dict(fields) == not_begun() else well_formed(fields, read)
+
+
+def well_formed(fields: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Offset]) -> _Offset:
+    """What `read` makes of the offset; an error that shows it where `read` can make nothing of it."""
     try:
         return read(fields)
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidOffset(text, f"it is malformed ({error!r})") from error
+        raise InvalidOffset(json.dumps(dict(fields)), f"it is malformed ({error!r})") from error
+
+
+def is_own(fields: Mapping[str, Any]) -> bool:
+    """Whether Lakescan wrote the offset, in whatever form."""
+    return _KEY in fields

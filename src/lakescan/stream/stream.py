@@ -34,13 +34,16 @@ class StreamTask:
 class Stream(Protocol):
     """A stream that runs: it is asked for offsets and tasks in the order in which an engine does."""
 
+    def at_checkpoint(self, source: str) -> None:
+        """In which folder of its checkpoint an engine that has one keeps what is this source's own."""
+
     def initial_offset(self) -> Offset: ...
 
     def fix_end(self) -> None:
         """Whatever is committed from now on is not read."""
 
     def newest_offset(self) -> Offset:
-        """Where a stream would be that has read everything; for its progress."""
+        """What a stream that has read everything would have reached; shown in its progress and never gone on from."""
 
     def next_offset(self, start: Offset, limits: Limits) -> Offset:
         """The end of the batch that begins at `start`: `start` itself where there is nothing to read."""

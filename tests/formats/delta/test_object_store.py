@@ -11,7 +11,7 @@ import pytest
 
 import lakescan
 from lakescan import errors
-from lakescan.formats.delta.stream.schema_log import SchemaLog
+from lakescan.formats.delta.stream.schema_log import SchemaFolder
 from lakescan.io import locations, storage
 from lakescan.io.configuration import FROM_ENVIRONMENT
 from lakescan.io.locations import file_system
@@ -144,7 +144,7 @@ def test_a_clone_reads_the_files_and_vectors_of_its_source_wherever_they_are(
 
 def test_the_schema_of_a_stream_may_be_kept_in_the_store(location: str) -> None:
     metadata = open_delta(location).snapshot().metadata
-    log = SchemaLog.at(f"s3a://{BUCKET}/schemas of/a stream")
+    log = SchemaFolder(f"s3a://{BUCKET}/schemas of", "a stream").of(metadata.table_id)
     assert log.newest() is None
     log.append(3, metadata)
     log.append(7, metadata)

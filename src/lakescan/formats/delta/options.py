@@ -86,7 +86,7 @@ OPTIONS = Options(
             "streamingSourceTrackingId",
             _STREAM,
             Value("a name"),
-            "The folder below `schemaTrackingLocation` that is this stream's own.",
+            "Tells this stream's schemas from those of others in one `schemaTrackingLocation`.",
         ),
         *(
             Option(

@@ -88,6 +88,7 @@ public final class StreamScan implements Scan {
     if (!known) {
       methods.extraOptimizations_$eq((Seq) rules.appended(new Pruning()));
     }
+    python.apply("checkpoint", checkpoint);
     return batches;
   }
 

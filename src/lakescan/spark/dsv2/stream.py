@@ -119,6 +119,8 @@ class BatchPlanner(Proxy):
                 return self.bridge.reader_factory(_READ, worker_schema(self._schema), False, self._plain)
             case "commit":
                 return self._table.stream.commit(json.loads(told))
+            case "checkpoint":
+                return self._table.stream.at_checkpoint(told)
             case "fix end":
                 return self._table.stream.fix_end()
             case "narrow":
@@ -133,7 +135,8 @@ class BatchPlanner(Proxy):
         begun = json.loads(start)
         reached = self._table.stream.next_offset(begun, limits)
         newest = json.dumps(dict(self._table.stream.newest_offset()))
-        return f"{'' if reached is begun else json.dumps(dict(reached))}\n{newest}"
+        # Spark compares offsets by their text, and other engines that go on from these write no spaces.
+        return f"{'' if reached is begun else json.dumps(dict(reached), separators=(',', ':'))}\n{newest}"
 
     def _tasks(self, start: Offset, end: Offset) -> list[StreamTask]:
         tasks = self._table.stream.plan(start, end, self._parallelism)

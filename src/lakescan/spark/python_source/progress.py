@@ -1,8 +1,8 @@
 """What each batch of a stream read, from the progress that Spark keeps.
 
 A Python data source cannot report metrics of its own (Spark asks only Java sources for them), but the offsets that
-any source gives are shown in the progress as they are: each carries what its batch held, and Spark asks the source for
-the newest offset besides.
+any source gives are shown in the progress as they are: what a batch held is in its end or, where the ends are another
+engine's too, in the newest offset, for which Spark asks with each batch.
 """
 
 import json
@@ -34,11 +34,12 @@ def progress_of(query: StreamingQuery) -> list[BatchProgress]:
     batches = []
     for progress in query.recentProgress:
         for source in progress["sources"]:
-            notes = _offset(source["endOffset"]).get("batch")
+            latest = _offset(source["latestOffset"])
+            notes = _offset(source["endOffset"]).get("batch", latest.get("batch"))
             # A trigger that found nothing new shows the offset of the batch before it.
             if notes is None or source["endOffset"] == source["startOffset"]:
                 continue
-            newest = _offset(source["latestOffset"]).get("newestVersion", notes["newestVersion"])
+            newest = latest.get("newestVersion", notes["newestVersion"])
             # Versions that are numbers can be counted; one that is an instant only says when.
             behind = notes["versionsBehind"] if isinstance(newest, str) else max(0, newest - notes["toVersion"])
             batches.append(

@@ -46,6 +46,8 @@ class Engine:
     offsets: list[str] = field(default_factory=list)
     """The checkpoint: the end of each batch, and whether the last one is finished."""
     finished: int = 0
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    """What the stream's progress says of each batch."""
 
     def __post_init__(self) -> None:
         self._stream: Stream | None = None
@@ -92,6 +94,7 @@ class Engine:
             if end == start:
                 return False
             self.offsets.append(end)
+            self.notes.append(self.stream.newest_offset().get("batch", {}))
         return True
 
     def drain(self) -> None:

@@ -56,7 +56,7 @@ def test_a_stream_gives_the_changes_that_delta_spark_gives(name: str, tmp_path: 
 def _version(offset: str) -> int:
     import json
 
-    version: int = json.loads(offset)["version"]
+    version: int = json.loads(offset)["reservoirVersion"]
     return version
 
 

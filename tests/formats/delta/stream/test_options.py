@@ -69,7 +69,7 @@ def test_commits_that_are_gone_are_left_out_with_a_warning_where_the_user_says_s
     with caplog.at_level(logging.WARNING, "lakescan.stream"):
         assert given(engine) == [1, 2, 3, 6, 7, 8]
     assert "2 are gone and their rows are left out" in caplog.text
-    assert "failOnDataLoss" in engine.offsets[1]
+    assert "failOnDataLoss" in engine.notes[1]["warning"]
     with pytest.raises(VersionNotFound):
         given(Engine(built.path, {"startingVersion": 2, "failOnDataLoss": False}))
 

@@ -104,10 +104,12 @@ def test_a_schema_log_that_is_damaged_is_named(tmp_path: Path) -> None:
     built = mapped(tmp_path / "table")
     folder = tmp_path / "schemas"
     Engine(built.path, {"startingVersion": 0, "schemaTrackingLocation": str(folder)}).drain()
-    (file,) = folder.glob("*.schema.json")
-    file.write_text("{}")
-    with pytest.raises(CorruptLog, match=file.name):
-        pin(built.path, startingVersion=0, schemaTrackingLocation=str(folder))
+    (file,) = folder.glob("_schema_log_*/0")
+    whole = file.read_text()
+    for text in ("", "{}", "v1", "v1\n{}", whole.replace("v1", "v2"), whole.replace("fields", "felds")):
+        file.write_text(text)
+        with pytest.raises(CorruptLog, match=f"{file.parent.name}/0"):
+            pin(built.path, startingVersion=0, schemaTrackingLocation=str(folder))
 
 
 def test_a_type_that_is_not_wider_is_refused(tmp_path: Path) -> None:

@@ -42,7 +42,10 @@ def commit_fields() -> list[pa.Field]:
 
 
 def change_files(commit: TableCommit, partition: Sequence[pa.Field]) -> pa.Table:
-    """The files that hold the commit's changes, as a snapshot's files; `partition` are the columns' final fields."""
+    """The files that hold the commit's changes, as a snapshot's files and in the order in which the commit names them.
+
+    `partition` are the columns' final fields.
+    """
     if commit.cdc.num_rows:
         return _files(commit, commit.cdc, None, partition)
     if _merged_nothing(commit):
@@ -54,12 +57,15 @@ def change_files(commit: TableCommit, partition: Sequence[pa.Field]) -> pa.Table
     new = adds.filter(again)
     old = removes.take(pc.index_in(added.filter(again), value_set=removed))
     parts = [
-        _files(commit, adds.filter(pc.invert(again)), "insert", partition),
-        _files(commit, removes.filter(pc.invert(before)), "delete", partition),
-        _files(commit, _between(new, old), "delete", partition),
-        _files(commit, _between(old, new), "insert", partition),
+        (adds.filter(pc.invert(again)), "insert"),
+        (removes.filter(pc.invert(before)), "delete"),
+        (_between(new, old), "delete"),
+        (_between(old, new), "insert"),
     ]
-    return pa.concat_tables(parts)
+    files = pa.concat_tables([_files(commit, part, change, partition) for part, change in parts])
+    if not removes.num_rows:
+        return files
+    return files.take(pc.sort_indices(pa.chunked_array([chunk for part, _ in parts for chunk in part["row"].chunks])))
 
 
 def inserted_files(commit: TableCommit, files: pa.Table) -> pa.Table:

@@ -128,14 +128,15 @@ class TableCommit:
 
     @cached_property
     def adds(self) -> pa.Table:
-        """Files added, in the commit's order: the columns of a snapshot's files, and `data_change`."""
+        """Files added, in the commit's order: a snapshot's columns, `data_change`, and the `row` of each."""
         rows, actions = self._actions("add")
         return self._files(actions).append_column("row", rows)
 
     @cached_property
     def removes(self) -> pa.Table:
         """Files removed, as `adds`; `size`, `modification_time` and `partition` are null where the log does not say."""
-        return self._files(self._actions("remove")[1])
+        rows, actions = self._actions("remove")
+        return self._files(actions).append_column("row", rows)
 
     @property
     def has_removes(self) -> bool:

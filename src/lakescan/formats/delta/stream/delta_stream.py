@@ -5,6 +5,7 @@ come in the same order, and a batch is planned from its two offsets alone. What 
 with an error after every row before it was given; it never becomes an empty batch.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -14,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakescan.errors import (
+    InvalidOffset,
     LakescanError,
     MissingCommit,
     SchemaChanged,
@@ -51,15 +53,20 @@ class DeltaStream:
         self._rows: StreamRows = (
             ChangedRows(table.storage) if options.read_change_feed else AppendedRows(table.storage, options)
         )
-        tracked = options.schema_tracking_location
-        self._schema_log = None if tracked is None else SchemaLog.at(tracked, table.storage.configuration)
+        folder, configuration = options.schemas, table.storage.configuration
+        self._schema_log = None if folder is None else folder.of(schema.metadata.table_id, configuration)
+        self._source = ""
         self._first: OriginOnce[Position] = OriginOnce()
         self._files: dict[int, pa.Table] = {}
         self._tracking = False
+        self._notes: dict[str, Any] = {}
 
     @property
     def location(self) -> str:
         return self._table.location
+
+    def at_checkpoint(self, source: str) -> None:
+        self._source = source
 
     def initial_offset(self) -> dict[str, Any]:
         return not_begun()
@@ -69,9 +76,10 @@ class DeltaStream:
         self._walk.fix_end()
 
     def newest_offset(self) -> dict[str, Any]:
-        """Where a stream would be that has read everything; for its progress."""
+        """What is there, and what the batch holds whose end was found last; for the stream's progress."""
         newest = self._walk.last_listing().latest
-        return {**not_begun(), "version": newest + 1, "index": 0, "initialSnapshot": False, "newestVersion": newest}
+        fields: dict[str, Any] = {**not_begun(), "newestVersion": newest}
+        return {**fields, "batch": self._notes} if self._notes else fields
 
     def next_offset(self, start: Offset, limits: Limits) -> Offset:
         """The end of the batch that begins at `start`: `start` itself where there is nothing to read."""
@@ -87,7 +95,7 @@ class DeltaStream:
                 # Where commits before this one are gone, and may be.
                 end = end if version == end.version else Position(version)
                 whole = self._rows.whole_commits and not end.snapshot
-                taken = admission.admit(files["size"].slice(end.index), whole)
+                taken = admission.admit(_between(files, end.index, files.num_rows)["size"], whole)
                 if end.index + taken < files.num_rows:
                     end = Position(version, end.index + taken, end.snapshot)
                     break
@@ -100,7 +108,8 @@ class DeltaStream:
                 raise
         if end == offset.position and begun is not None:
             return start
-        return offset.at(end, self._notes(first, end, admission, listing.latest)).to_json()
+        self._notes = self._notes_of(first, end, admission, listing.latest)
+        return offset.at(end).to_json()
 
     def end_offset(self) -> Offset:
         """The end of everything there is, for an engine that does not say where its batch begins."""
@@ -114,8 +123,7 @@ class DeltaStream:
         stop = parse_offset(end)
         if stop is None:
             return []
-        begun = parse_offset(start)
-        begin = begun or replace(stop, position=stop.origin or self._origin(self._walk.listing()))
+        begin = parse_offset(start) or self._beginning_of(end, stop)
         if begin.position == stop.position:
             return []
         last = stop.position.last_version
@@ -144,9 +152,28 @@ class DeltaStream:
     def _begin(self, listing: LogListing) -> StreamOffset:
         origin = self._origin(listing)
         if self._schema_log is not None and self._schema_log.newest() is None:
-            self._schema_log.append(self.schema.version, self.schema.metadata)
+            self._schema_log.append(self.schema.version, self.schema.metadata, self._source)
         newest = self._walk.initial_state(listing, listing.latest)
         return StreamOffset(newest.metadata.table_id, origin, origin)
+
+    def _beginning_of(self, end: Offset, stop: StreamOffset) -> StreamOffset:
+        """The beginning of a first batch of which only the end is known."""
+        if stop.origin is not None:
+            return replace(stop, position=stop.origin)
+        options, there = self.options, stop.position
+        if stop.by_delta and options.starting_version is None and options.starting_timestamp is None:
+            # As Delta Spark does: the snapshot may have been an older one, whose rows are all in this one.
+            first = Position(there.version if there.snapshot else there.version - 1, snapshot=True)
+        else:
+            first = self._origin(self._walk.listing())
+        if first.is_behind(there):
+            raise InvalidOffset(
+                json.dumps(dict(end)),
+                f"it ends the stream's first batch, which began before version {first.version}, where the stream "
+                "would start today. Where it began is not in it: give the option startingVersion the number of that "
+                "version",
+            )
+        return replace(stop, origin=first, position=first)
 
     def _go_on(self, listing: LogListing, version: int) -> None:
         """A schema log that is new to a stream which began without it begins with the schema of this version."""
@@ -156,7 +183,7 @@ class DeltaStream:
         if log.newest() is None:
             at = min(version, listing.latest)
             metadata = self._walk.state_at(listing, at).metadata
-            log.append(at, metadata)
+            log.append(at, metadata, self._source)
             if self.schema.differs(metadata):
                 raise SchemaTrackingBegun(self.location, at, log.storage.location)
         self._tracking = True
@@ -174,7 +201,7 @@ class DeltaStream:
             position = position.after_version()
         for commit in self._walk.commits(listing, position.version, listing.latest):
             self._check(listing, offset, commit)
-            yield commit.version, self._rows_of(commit, position)
+            yield commit.version, self._rows_of(commit, offset)
 
     def _batch_files(
         self, listing: LogListing, begin: StreamOffset, end: Position
@@ -185,7 +212,7 @@ class DeltaStream:
             state = self._check_snapshot(listing, begin)
             files = self._initial_files(listing, start.version)
             stop = end.index if end.snapshot else files.num_rows
-            yield state, files.slice(start.index, stop - start.index)
+            yield state, _between(files, start.index, stop)
             if end.snapshot:
                 return
             start = start.after_version()
@@ -194,10 +221,10 @@ class DeltaStream:
             parts = []
             for commit in run:
                 self._check(listing, begin, commit)
-                files = self._rows_of(commit, start)
+                files = self._rows_of(commit, begin)
                 first = start.index if commit.version == start.version else 0
                 stop = end.index if commit.version == end.version else files.num_rows
-                parts.append(files.slice(first, stop - first))
+                parts.append(_between(files, first, stop))
             yield state, pa.concat_tables(parts)
 
     def _wanted(self, files: pa.Table) -> pa.Table:
@@ -207,9 +234,10 @@ class DeltaStream:
             return files
         return files.filter(pa.array([exclude.search(path) is None for path in files["path"].to_pylist()], pa.bool_()))
 
-    def _rows_of(self, commit: TableCommit, begin: Position) -> pa.Table:
-        if commit.version == begin.version and begin.index:
-            self._rows.refuse_half(commit)
+    def _rows_of(self, commit: TableCommit, begin: StreamOffset) -> pa.Table:
+        first = begin.position
+        if commit.version == first.version and first.index and not first.snapshot:
+            self._rows.refuse_half(commit, first.index, begin.by_delta)
         # Asked for twice: when the end of a batch is looked for, and when it is planned.
         if commit.version not in self._files:
             self._files[commit.version] = self._rows.of_commit(commit)
@@ -230,11 +258,16 @@ class DeltaStream:
     def _check(self, listing: LogListing, offset: StreamOffset, commit: TableCommit) -> None:
         """An error where the commit's rows cannot be given: another table, or another schema."""
         self._check_table(offset, commit.metadata)
-        if self._schema_log is not None and commit.version > self.schema.version:
-            self._check_tracked(self._schema_log, commit, offset.position == Position(commit.version))
-            return
+        if self._schema_log is not None:
+            if commit.version > self.schema.version:
+                self._check_tracked(self._schema_log, commit, offset.position == Position(commit.version))
+                return
+            if not commit.adds.num_rows and not commit.has_removes:
+                # Of changes between which there is no file, Delta Spark writes down the last.
+                return
         self.schema.check(self.location, commit.version, commit.metadata)
-        if self._schema_log is not None or not commit.changes_state or offset.origin == Position(commit.version):
+        passed = Position(commit.version) == offset.origin or _is_inside(commit, offset.position)
+        if self._schema_log is not None or not commit.changes_state or passed:
             return
         previous = self._walk.state_before(listing, commit.version)
         differing = changes(previous.metadata, commit.metadata) if previous else []
@@ -248,14 +281,14 @@ class DeltaStream:
         if not what:
             return
         if reached:
-            log.append(commit.version, commit.metadata)
+            log.append(commit.version, commit.metadata, self._source)
         raise SchemaChanged(self.location, commit.version, what)
 
     def _check_table(self, offset: StreamOffset, metadata: Metadata) -> None:
         if metadata.table_id != offset.table_id:
             raise TableReplaced(self.location, offset.table_id, metadata.table_id)
 
-    def _notes(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
+    def _notes_of(self, first: int, end: Position, admission: Admission, newest: int) -> dict[str, Any]:
         last = end.last_version
         notes: dict[str, Any] = {
             "fromVersion": first,
@@ -266,3 +299,13 @@ class DeltaStream:
             "versionsBehind": max(0, newest - last),
         }
         return {**notes, "warning": self._walk.warning} if self._walk.warning else notes
+
+
+def _between(files: pa.Table, first: int, stop: int) -> pa.Table:
+    """Some of a version's files; none where the options have left fewer of them than were counted."""
+    return files.slice(min(first, files.num_rows), max(0, min(stop, files.num_rows) - first))
+
+
+def _is_inside(commit: TableCommit, position: Position) -> bool:
+    """Whether some of the commit's files were given: whoever gave them has passed what it changes."""
+    return position.version == commit.version and position.index > 0 and not position.snapshot

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lakescan.errors import InvalidOption
 from lakescan.formats.delta.changes.schema_changes import DROPPED, RENAMED, RETYPED, WIDENED
 from lakescan.formats.delta.options import OPTIONS
+from lakescan.formats.delta.stream.schema_log import SchemaFolder
 from lakescan.stream.options import DEFAULT_LIMITS, LATEST, flag, given_limits, given_options
 from lakescan.stream.stream import Limits
 
@@ -51,7 +52,7 @@ class StreamOptions:
     fail_on_data_loss: bool = True
     exclude: re.Pattern[str] | None = None
     """Files whose path in the log this is found in are left out."""
-    schema_tracking_location: str | None = None
+    schemas: SchemaFolder | None = None
     allowed: AllowedChanges | None = None
 
     @staticmethod
@@ -65,8 +66,6 @@ class StreamOptions:
         tracked = given.get("schemaTrackingLocation")
         if tracked is not None and given.get("failOnDataLoss", "true").strip().lower() == "false":
             raise InvalidOption("failOnDataLoss", "a stream with a schemaTrackingLocation needs every commit.")
-        if tracked is not None and "streamingSourceTrackingId" in given:
-            tracked = f"{tracked.rstrip('/')}/{given['streamingSourceTrackingId']}"
         return StreamOptions(
             starting_version=_version(given.get("startingVersion")),
             starting_timestamp=given.get("startingTimestamp"),
@@ -79,7 +78,7 @@ class StreamOptions:
             read_change_feed=flag(given, "readChangeFeed"),
             fail_on_data_loss=flag(given, "failOnDataLoss", unless_given="true"),
             exclude=_pattern(given.get("excludeRegex")),
-            schema_tracking_location=tracked,
+            schemas=None if tracked is None else SchemaFolder(tracked, given.get("streamingSourceTrackingId")),
             allowed=_allowed(given),
         )
 

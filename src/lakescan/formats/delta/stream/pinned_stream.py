@@ -44,7 +44,7 @@ class PinnedDeltaStream:
         if table.pinned is not None:
             asked = table.pinned.version if table.pinned.timestamp is None else table.pinned.timestamp
             raise InvalidVersion(asked, "a stream is of the whole table: leave the version out of its path.")
-        if isinstance(seen, DeltaSnapshot) and parsed.schema_tracking_location is None:
+        if isinstance(seen, DeltaSnapshot) and parsed.schemas is None:
             version, metadata = seen.version, seen.metadata
         else:
             version, metadata = _stream_metadata(table, parsed)
@@ -73,7 +73,7 @@ class PinnedDeltaStream:
     def needs_admission_control(self) -> str | None:
         if self.options.limited_by_user:
             return "maxFilesPerTrigger" if self.options.limits.files else "maxBytesPerTrigger"
-        return None if self.options.schema_tracking_location is None else "schemaTrackingLocation"
+        return None if self.options.schemas is None else "schemaTrackingLocation"
 
     def open(self, output: pa.Schema) -> DeltaStream:
         schema = StreamSchema(self.version, self.metadata, output)
@@ -85,9 +85,9 @@ def _stream_metadata(table: DeltaTable, options: StreamOptions) -> tuple[int, Me
     walk = Walk(table, options.relaxed)
     listing = walk.listing()
     newest = walk.initial_state(listing, listing.latest).metadata
-    if options.schema_tracking_location is None:
+    if options.schemas is None:
         return listing.latest, newest
-    log = SchemaLog.at(options.schema_tracking_location, table.storage.configuration)
+    log = options.schemas.of(newest.table_id, table.storage.configuration)
     tracked = log.newest()
     if tracked is not None:
         log.refuse_other_table(tracked[1], table.location, newest.table_id)

@@ -2,7 +2,7 @@
 
 Both say which files of a commit, and of the initial snapshot, are rows, and how these files are read; everything
 else about a stream is the same for the two. A commit of the change feed is given whole, so that no batch holds one
-half of an update.
+half of an update. Files stand in the order in which Delta Spark counts them.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ class StreamRows(Protocol):
     def of_commit(self, commit: TableCommit) -> pa.Table:
         """The files that hold the commit's rows, always in the same order, and how many rows the log says each has."""
 
-    def refuse_half(self, commit: TableCommit) -> None:
+    def refuse_half(self, commit: TableCommit, given: int, by_delta: bool) -> None:
         """An error where a position in the commit, which another kind of rows may have left, counts other files."""
 
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
@@ -83,8 +83,8 @@ class AppendedRows:
         files = new_files(commit, self.options)
         return files.append_column(ROW_COUNT, record_counts(commit.statistics_texts(files)))
 
-    def refuse_half(self, commit: TableCommit) -> None:
-        """Nothing: change rows come in whole commits, so only a stream of this kind stops inside one."""
+    def refuse_half(self, commit: TableCommit, given: int, by_delta: bool) -> None:
+        """Nothing: Lakescan gives change rows in whole commits, and Delta Spark goes on from any of its own too."""
 
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         return files
@@ -115,15 +115,29 @@ class ChangedRows:
         files = change_files(commit, commit.partition_fields)
         return files.append_column(ROW_COUNT, record_counts(files["stats"]))
 
-    def refuse_half(self, commit: TableCommit) -> None:
-        """Of a commit that only appends, the files are the same in the same order; of any other they are not."""
-        if commit.cdc.num_rows or pc.any(commit.removes["data_change"]).as_py():
+    def refuse_half(self, commit: TableCommit, given: int, by_delta: bool) -> None:
+        """Of a commit that only appends, the files are the same in the same order; of any other they are not.
+
+        Delta Spark, though, stops its feed behind the last change file, and between files that are changed as a whole.
+        """
+        if commit.cdc.num_rows:
+            half = not by_delta or given < commit.cdc.num_rows
+        elif by_delta:
+            half = any(_has_vectors(files) for files in (commit.adds, commit.removes))
+        else:
+            half = pc.any(commit.removes["data_change"]).as_py()
+        if half:
             raise HalfReadCommit(commit.storage.location, commit.version)
 
     def of_snapshot(self, files: pa.Table, commit: Callable[[], TableCommit]) -> pa.Table:
         table_commit = commit()
         _refuse_unreadable(table_commit)
         return inserted_files(table_commit, files).append_column(ROW_COUNT, files[ROW_COUNT])
+
+
+def _has_vectors(files: pa.Table) -> bool:
+    vectors = files.filter(files["data_change"])["deletion_vector"]
+    return bool(vectors.null_count < len(vectors))
 
 
 def _refuse_unreadable(commit: TableCommit) -> None:

@@ -47,6 +47,9 @@ class HudiStream:
     def location(self) -> str:
         return self._table.location
 
+    def at_checkpoint(self, source: str) -> None:
+        """Nothing of a stream is kept but its offsets."""
+
     def initial_offset(self) -> dict[str, Any]:
         return not_begun()
 
