@@ -33,7 +33,7 @@ from lakescan.spark.bridge.connections import bound_connections
 from lakescan.spark.bridge.java_classes import count_and_size
 from lakescan.spark.bridge.proxy import JavaObject, Proxy
 from lakescan.spark.bridge.python_source import finds_by_itself, register, registered_sources
-from lakescan.spark.bridge.trips import before_pushdown, in_words, known_class, scan_parts, spark_state
+from lakescan.spark.bridge.trips import in_words, known_class, scan_parts, spark_state
 from lakescan.spark.dsv2.plain_files import PlainColumns
 from lakescan.table_names import CATALOG_CLASS
 from lakescan.types.schema import arrow_schema
@@ -74,10 +74,6 @@ class Bridge:
     def of_calling_thread(self) -> "Bridge":
         """The session for which the calling thread works, which need not be the one that this bridge was made for."""
         return Bridge(python_session(self.java_class("org.apache.spark.sql.classic.SparkSession").active()))
-
-    def rewrite_plans(self) -> None:
-        """Let the optimizer of this application rewrite plans before it offers pushdowns: `BeforePushdown.java`."""
-        before_pushdown(self).addTo(self.spark._jsparkSession)
 
     # Plain values
 

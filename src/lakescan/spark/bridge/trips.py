@@ -67,12 +67,12 @@ def spark_state(bridge: "Bridge") -> Any:
     return _states[bridge.gateway]
 
 
-def before_pushdown(bridge: "Bridge") -> Any:
-    """The one optimizer rule `BeforePushdown` of a JVM."""
+def rewrite_before_pushdown(bridge: "Bridge") -> None:
+    """Let the optimizer of the application rewrite plans before it offers pushdowns (`BeforePushdown.java`)."""
     if bridge.gateway not in _rules:
         made = driver_class(bridge, "BeforePushdown")
         _rules[bridge.gateway] = _Known(made.getConstructors()[0].newInstance(bridge.array("java.lang.Object", [])))
-    return _rules[bridge.gateway]
+    _rules[bridge.gateway].addTo(bridge.spark._jsparkSession)
 
 
 def scan_parts(bridge: "Bridge") -> Any:

@@ -27,6 +27,7 @@ from lakescan.spark.bridge import CATALOG, Bridge, JavaObject, Proxy
 from lakescan.spark.bridge.hadoop import storage_at
 from lakescan.spark.bridge.loads import loads_a_stream
 from lakescan.spark.bridge.streams import is_for_a_stream, share_catalogs
+from lakescan.spark.bridge.trips import rewrite_before_pushdown
 from lakescan.spark.dsv2.opened_tables import OPENED, kept_open, or_anew, pinned_versions, zone_of
 from lakescan.spark.dsv2.partitions import ShownPartitions
 from lakescan.spark.dsv2.scan_builder import SparkScanBuilder, scan_builder
@@ -86,7 +87,7 @@ class SparkTable(ShownPartitions):
         is_managed: bool = False,
     ) -> None:
         super().__init__(bridge)
-        bridge.rewrite_plans()
+        rewrite_before_pushdown(bridge)
         self.snapshot = snapshot
         self._name = name
         self._asked = asked or Asked()
