@@ -359,10 +359,10 @@ class Replay:
         """The action in force, and the file that it stands in."""
         for newest in self._newest_first(name):
             return newest
-        if self.segment.checkpoint is not None:
-            raise UnreadableCheckpoint(
-                self.storage.full_path(self.segment.checkpoint.paths[0]), f"it has no {name} action"
-            )
+        checkpoint = self.segment.checkpoint
+        # Only one in JSON can be cut and still be read; a whole one without such an action is its writer's.
+        if checkpoint is not None and checkpoint.paths[0].endswith(".json"):
+            raise UnreadableCheckpoint(self.storage.full_path(checkpoint.paths[0]), f"it has no {name} action")
         raise CorruptLog(self._log, f"no {name} action up to version {self.segment.version}")
 
     def _newest_first(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
