@@ -1,7 +1,6 @@
 """Queries that mix paths, names, versions, frames of any age and cached ones, in several sessions and threads, while
 tables are changed, made anew, copied and moved: every answer is the one that the history says."""
 
-import os
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import lakescan
+from tests.examples import seeds
 from tests.histories import Place
 
 pytestmark = pytest.mark.spark
-WALKS = 2 * int(os.environ.get("LAKESCAN_FUZZ", "1"))
 STEPS = 9
 
 # How a frame is made of a path: with the newest version, and with one that is named.
@@ -134,7 +133,7 @@ class Walk:
         self.parts += parts
 
 
-@pytest.mark.parametrize("seed", range(WALKS))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_every_answer_is_that_of_a_fresh_process(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     walk = Walk(spark, tmp_path, seed)
     try:

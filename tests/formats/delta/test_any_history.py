@@ -1,6 +1,5 @@
 """An open table gives what a fresh reader gives, whatever happens to its folder between two questions."""
 
-import os
 import threading
 from pathlib import Path
 from random import Random
@@ -11,9 +10,9 @@ import lakescan
 from lakescan.predicate import Column
 from lakescan.reader.aggregation import Aggregate, Aggregation
 from lakescan.scan.snapshot import Snapshot, Table
+from tests.examples import seeds
 from tests.histories import Place
 
-WALKS = 5 * int(os.environ.get("LAKESCAN_FUZZ", "1"))
 STEPS = 20
 COUNTED = Aggregation(
     (), (Aggregate("count_rows"), Aggregate("min", Column(("id",))), Aggregate("max", Column(("id",))))
@@ -40,7 +39,7 @@ def check_all(tables: list[Table], places: list[Place], random: Random) -> None:
         check(lakescan.open(f"{place.path}@v{version}").snapshot(), place.rows(version), random)
 
 
-@pytest.mark.parametrize("seed", range(WALKS))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_every_answer_is_that_of_a_fresh_reader(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     places = [Place(tmp_path / name, random) for name in ("a", "b", "c")]
