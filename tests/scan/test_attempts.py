@@ -94,6 +94,21 @@ def test_a_shortcut_of_the_planner_that_fails_costs_no_row(
     assert is_right([tuple(row.values()) for row in plan.to_arrow().to_pylist()])
 
 
+def test_a_count_of_distinct_values_that_metadata_fails_at_is_planned_with_every_file(
+    table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakescan.scan.planning._counted", lambda *_: None)
+    monkeypatch.setattr("lakescan.scan.planning.answered_by_metadata", fails)
+    parts = Aggregation((), (Aggregate("count_distinct", Column(("part",))), Aggregate("max", Column(("id",)))))
+
+    with pytest.warns(OptimizationFailed, match="aggregates from metadata"):
+        plan = scan(table).aggregate(parts).build()
+
+    assert (plan.metadata_only, plan.planned.files.num_rows) == (False, 4)
+    assert plan.ready is not None
+    assert [tuple(row.values()) for row in plan.ready.to_pylist()] == [(0, None)]
+
+
 def test_an_answer_made_without_an_optimization_is_not_remembered(
     table: DeltaBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

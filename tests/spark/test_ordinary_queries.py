@@ -1,8 +1,6 @@
 """Ordinary questions have the answers that Spark gives for the same rows in Parquet, with every switch on and off."""
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import lakescan
+from tests.spark.session_settings import settings
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -47,17 +46,6 @@ def questions(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     lakescan.attach(spark, "ordinary", str(root / "delta"))
     spark.read.parquet(str(root / "parquet")).createOrReplaceTempView("ordinary_rows")
     return "lake.ordinary", "ordinary_rows"
-
-
-@contextmanager
-def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    for name, value in values.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in values:
-            spark.conf.unset(name)
 
 
 def rows(frame: DataFrame) -> list[str]:

@@ -7,8 +7,7 @@ with nothing pushed; and a worker gives the same as the executor's reader.
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType, 
 import lakescan
 from lakescan.spark.dsv2.variant_fields import SINCE, Extraction, extracted_types, is_extracted, shown_extractions
 from tests.spark.conftest import NO_PYTHON, WrittenDown
+from tests.spark.session_settings import settings
 from tests.tables import DeltaBuilder
 
 pytestmark = pytest.mark.spark
@@ -43,17 +43,6 @@ WHOLE = {"lakescan.pushdown.variants": "false"}
 BY_WORKERS = {"lakescan.pushdown.plain_files": "false"}
 NO_PUSHDOWN = {"spark.sql.variant.pushVariantIntoScan": "false"}
 DEFERRED = {"spark.sql.variant.pushVariantIntoScan.deferCastError": "true"}
-
-
-@contextmanager
-def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    for name, value in values.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in values:
-            spark.conf.unset(name)
 
 
 def documents(count: int) -> list[str | None]:

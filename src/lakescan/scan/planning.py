@@ -11,7 +11,7 @@ import pyarrow as pa
 from lakescan.predicate import TRUE, Predicate, bind, columns_of, conjoin, parse, split_by_columns
 from lakescan.reader.aggregation import Aggregation
 from lakescan.reader.read_plan import ReadPlan
-from lakescan.scan.aggregates import answer, answered_by_metadata
+from lakescan.scan.aggregates import answer, answered_by_metadata, by_distinct_values
 from lakescan.scan.attempts import attempt, failures
 from lakescan.scan.in_pieces import planned_in_pieces
 from lakescan.scan.kept_answers import ANSWERS
@@ -51,11 +51,11 @@ def _made(spec: ScanSpec) -> Plan:
     counted = attempt("counts without paths", lambda: _counted(spec, how), lambda: None)
     if counted is not None:
         return Plan(spec, counted[1], read, counted[0])
-    planned = _planned(spec)
+    planned, schema = _planned(spec), spec.snapshot.schema
     ready, unknown = attempt(
         "aggregates from metadata",
         lambda: answered_by_metadata(spec, how, planned),
-        lambda: (answer(how.output(spec.snapshot.schema).empty_table(), how, spec.snapshot.schema), planned),
+        lambda: (answer(by_distinct_values(how).output(schema).empty_table(), how, schema), planned),
     )
     return Plan(spec, unknown, read, ready)
 
