@@ -99,14 +99,14 @@ def test_a_count_of_distinct_values_that_metadata_fails_at_is_planned_with_every
 ) -> None:
     monkeypatch.setattr("lakescan.scan.planning._counted", lambda *_: None)
     monkeypatch.setattr("lakescan.scan.planning.answered_by_metadata", fails)
-    parts = Aggregation((), (Aggregate("max", Column(("part",))), Aggregate("count_distinct", Column(("id",)))))
+    parts = Aggregation((), (Aggregate("count_distinct", Column(("part",))),) * 2)
 
     with pytest.warns(OptimizationFailed, match="aggregates from metadata"):
         plan = scan(table).aggregate(parts).build()
 
     assert (plan.metadata_only, plan.planned.files.num_rows) == (False, 4)
     assert plan.ready is not None
-    assert [tuple(row.values()) for row in plan.ready.to_pylist()] == [(None, 0)]
+    assert [tuple(row.values()) for row in plan.ready.to_pylist()] == [(0, 0)]
 
 
 def test_an_answer_made_without_an_optimization_is_not_remembered(
